@@ -1,0 +1,304 @@
+#include "corpus/codec.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "corpus/message_checks.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "google/protobuf/text_format.h"
+#include "xxhash.h"
+
+namespace mlafuzz {
+namespace {
+
+// The smallest case worth a name says more than this; the largest text that
+// anybody reads is far below it.
+constexpr std::size_t kMaxCaseBytes = std::size_t{64} << 20;
+
+// Bit patterns are read in hex.
+class HexPrinter : public google::protobuf::TextFormat::FastFieldValuePrinter {
+ public:
+  void PrintUInt32(
+      std::uint32_t value,
+      google::protobuf::TextFormat::BaseTextGenerator* out) const override {
+    out->PrintString(absl::StrFormat("0x%04x", value));
+  }
+};
+
+void RegisterHex(google::protobuf::TextFormat::Printer& printer) {
+  for (const auto* field :
+       {SetBits::descriptor()->FindFieldByName("bits"),
+        Values::descriptor()->FindFieldByName("bits"),
+        Fill::descriptor()->FindFieldByName("byte"),
+        Decode::descriptor()->FindFieldByName("softmax_scale_bits"),
+        Decode::descriptor()->FindFieldByName("sink_bits")}) {
+    // The printer takes ownership.
+    printer.RegisterFieldValuePrinter(field, new HexPrinter);
+  }
+}
+
+std::string Summary(const Case& c) {
+  std::string out =
+      absl::StrFormat("# case %s\n# pool: %d pages of %d rows\n", CaseId(c),
+                      c.pool().pages(), c.pool().page_size());
+  for (int i = 0; i < c.steps_size(); ++i) {
+    const Step& step = c.steps(i);
+    absl::StrAppend(&out, "# step ", i, ": ");
+    switch (step.call_case()) {
+      case Step::kWrite:
+        absl::StrAppendFormat(&out, "write %d tokens, pe_dim %d\n",
+                              std::max<int>(step.write().slots().values_size(),
+                                            step.write().slots().count()),
+                              step.write().pe_dim());
+        break;
+      case Step::kGather:
+        absl::StrAppendFormat(&out, "gather %d rows for %d requests%s\n",
+                              step.gather().dst_rows(),
+                              step.gather().workspace_starts_size(),
+                              step.gather().nope() ? ", no rope" : "");
+        break;
+      case Step::kConvert:
+        absl::StrAppendFormat(&out, "convert %d x %d indices\n",
+                              step.convert().token_indices().rows(),
+                              step.convert().token_indices().width());
+        break;
+      case Step::kDecode:
+        absl::StrAppendFormat(&out, "decode %d queries, %d heads\n",
+                              step.decode().queries(), step.decode().heads());
+        break;
+      case Step::kPatch:
+        absl::StrAppendFormat(&out, "patch %d bytes of slot %d\n",
+                              step.patch().data().size(), step.patch().slot());
+        break;
+      case Step::CALL_NOT_SET:
+        absl::StrAppend(&out, "nothing\n");
+        break;
+    }
+  }
+  return out;
+}
+
+// Drops the field if `plain`.
+#define MLAFUZZ_PLAIN(message, field, plain) \
+  if ((message).field() == (plain)) (message).clear_##field()
+
+void CanonicaliseIntegers(Integers& list) {
+  const auto literal = static_cast<std::uint32_t>(list.values_size());
+  if (list.count() <= literal) {
+    // Nothing is generated.
+    list.clear_count();
+    list.clear_order();
+    list.clear_seed();
+  }
+  if (list.order() == Integers::IDENTITY) list.clear_seed();
+}
+
+// Of several overrides of one element the last wins; ascending order is the
+// canonical one. Most lists are so already.
+template <typename Set>
+void CanonicaliseSet(google::protobuf::RepeatedPtrField<Set>& list) {
+  bool ascending = true;
+  for (int i = 1; i < list.size(); ++i) {
+    ascending = ascending && list.Get(i - 1).at() < list.Get(i).at();
+  }
+  if (ascending) return;
+  std::map<std::uint32_t, Set> by_place;
+  for (const Set& set : list) by_place[set.at()] = set;
+  list.Clear();
+  for (auto& [at, set] : by_place) *list.Add() = std::move(set);
+}
+
+void CanonicaliseValues(Values& v) {
+  if (v.pattern() != Values::CONSTANT) v.clear_bits();
+  if (v.pattern() == Values::ZERO || v.pattern() == Values::CONSTANT) {
+    v.clear_seed();
+  }
+  CanonicaliseSet(*v.mutable_set());
+}
+
+void CanonicaliseTable(Table& t) {
+  MLAFUZZ_PLAIN(t, row_stride, t.columns());
+  CanonicaliseIntegers(*t.mutable_pages());
+  Integers& pages = *t.mutable_pages();
+  if (pages.count() == 0) {
+    while (pages.values_size() > 0 &&
+           pages.values(pages.values_size() - 1) == -1) {
+      pages.mutable_values()->RemoveLast();
+    }
+  }
+  if (pages.ByteSizeLong() == 0) t.clear_pages();
+}
+
+void CanonicaliseIndices(Indices& x) {
+  MLAFUZZ_PLAIN(x, row_stride, x.width());
+  x.set_valid(std::min(x.valid(), x.width()));
+  if (x.valid() == x.width()) {  // no pads
+    x.clear_place();
+    x.clear_pad();
+  }
+  CanonicaliseSet(*x.mutable_set());
+}
+
+void CanonicaliseStep(Step& step) {
+  switch (step.call_case()) {
+    case Step::kWrite: {
+      Write& w = *step.mutable_write();
+      CanonicaliseIntegers(*w.mutable_slots());
+      MLAFUZZ_PLAIN(w, input, BF16);
+      MLAFUZZ_PLAIN(w, latent_dim, 512u);
+      MLAFUZZ_PLAIN(w, kv_c_row_stride, w.latent_dim() ? w.latent_dim() : 512u);
+      MLAFUZZ_PLAIN(w, k_pe_row_stride, w.pe_dim());
+      if (w.has_kv_c()) CanonicaliseValues(*w.mutable_kv_c());
+      if (w.pe_dim() == 0) {
+        w.clear_k_pe();
+        w.clear_k_pe_row_stride();
+        w.clear_k_pe_offset();
+      }
+      if (w.has_k_pe()) CanonicaliseValues(*w.mutable_k_pe());
+      if (w.kv_c().ByteSizeLong() == 0) w.clear_kv_c();
+      if (w.k_pe().ByteSizeLong() == 0) w.clear_k_pe();
+      break;
+    }
+    case Step::kGather: {
+      Gather& g = *step.mutable_gather();
+      CanonicaliseTable(*g.mutable_block_table());
+      MLAFUZZ_PLAIN(g, dst_columns, 576u);
+      MLAFUZZ_PLAIN(g, dst_row_stride,
+                    g.dst_columns() ? g.dst_columns() : 576u);
+      MLAFUZZ_PLAIN(g, output, BF16);
+      break;
+    }
+    case Step::kConvert: {
+      Convert& c = *step.mutable_convert();
+      CanonicaliseTable(*c.mutable_block_table());
+      CanonicaliseIndices(*c.mutable_token_indices());
+      MLAFUZZ_PLAIN(c, out_row_stride, c.token_indices().width());
+      // As many ids are generated as rows need; a count says nothing.
+      c.mutable_request_ids()->clear_count();
+      if (c.request_ids().order() == Integers::IDENTITY) {
+        c.mutable_request_ids()->clear_seed();
+      }
+      if (c.request_ids().ByteSizeLong() == 0) c.clear_request_ids();
+      break;
+    }
+    case Step::kDecode:
+      CanonicaliseIndices(*step.mutable_decode()->mutable_indices());
+      CanonicaliseValues(*step.mutable_decode()->mutable_q());
+      break;
+    case Step::kPatch:
+    case Step::CALL_NOT_SET:
+      break;
+  }
+}
+
+void CanonicalisePool(Pool& p) {
+  MLAFUZZ_PLAIN(p, layout, FP8_DS_MLA);
+  MLAFUZZ_PLAIN(p, row_bytes, 656u);
+  const std::uint32_t row = p.row_bytes() ? p.row_bytes() : 656u;
+  MLAFUZZ_PLAIN(p, row_stride, row);
+  const std::uint64_t stride = p.row_stride() ? p.row_stride() : row;
+  MLAFUZZ_PLAIN(p, page_stride, stride * p.page_size());
+  if (!p.has_fill()) return;
+  Fill& fill = *p.mutable_fill();
+  if (fill.kind() != Fill::BYTE) fill.clear_byte();
+  if (fill.kind() == Fill::BYTE) fill.clear_seed();
+  if (fill.kind() != Fill::ROWS) fill.clear_scales();
+  if (fill.ByteSizeLong() == 0) p.clear_fill();
+}
+
+#undef MLAFUZZ_PLAIN
+
+}  // namespace
+
+absl::StatusOr<Case> ParseCaseText(absl::string_view text) {
+  Case c;
+  if (absl::Status s = ParseText(text, &c); !s.ok()) return s;
+  return c;
+}
+
+absl::StatusOr<Case> ParseCaseBinary(absl::string_view bytes) {
+  if (bytes.size() > kMaxCaseBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("not a case: ", bytes.size(), " bytes are too many"));
+  }
+  Case c;
+  if (!c.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError(
+        "not a case: the bytes are cut short or are no mlafuzz.Case message");
+  }
+  if (absl::Status s = RefuseUnknownFields(c); !s.ok()) return s;
+  return c;
+}
+
+absl::StatusOr<Case> ParseCase(absl::string_view bytes) {
+  const bool text =
+      std::all_of(bytes.begin(), bytes.end(), [](unsigned char b) {
+        return std::isprint(b) || b == '\n' || b == '\r' || b == '\t';
+      });
+  absl::StatusOr<Case> c = text ? ParseCaseText(bytes) : ParseCaseBinary(bytes);
+  if (c.ok() && c->ByteSizeLong() == 0) {
+    return absl::InvalidArgumentError("not a case: it is empty");
+  }
+  return c;
+}
+
+std::string FormatCaseText(const Case& c) {
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetUseShortRepeatedPrimitives(true);
+  RegisterHex(printer);
+  std::string text;
+  printer.PrintToString(c, &text);
+  return Summary(c) + text;
+}
+
+void Canonicalise(Case& c) {
+  if (c.format() == 1) c.clear_format();
+  CanonicalisePool(*c.mutable_pool());
+  for (Step& step : *c.mutable_steps()) CanonicaliseStep(step);
+}
+
+std::string CanonicalBinary(const Case& c) {
+  Case canonical = c;
+  Canonicalise(canonical);
+  canonical.DiscardUnknownFields();
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    canonical.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+std::string CaseId(const Case& c) {
+  const std::string bytes = CanonicalBinary(c);
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return absl::StrFormat("%016x%016x", hash.high64, hash.low64);
+}
+
+std::uint64_t CaseHash(const Case& c) {
+  const std::string bytes = CanonicalBinary(c);
+  return XXH3_128bits(bytes.data(), bytes.size()).low64;
+}
+
+absl::StatusOr<Case> ReadCase(const std::string& path) {
+  absl::StatusOr<std::string> bytes = ReadFile(path);
+  if (!bytes.ok()) return bytes.status();
+  absl::StatusOr<Case> c = ParseCase(*bytes);
+  if (!c.ok()) {
+    return absl::Status(c.status().code(),
+                        absl::StrCat(path, ": ", c.status().message()));
+  }
+  return c;
+}
+
+}  // namespace mlafuzz

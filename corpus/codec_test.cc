@@ -1,0 +1,116 @@
+#include "corpus/codec.h"
+
+#include <string>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+constexpr char kText[] = R"(
+pool { page_size: 4 pages: 2 fill { byte: 0xa5 } }
+steps { write { slots { values: [3, -1] } pe_dim: 64
+  kv_c { pattern: OCTAVES seed: 7 set { at: 5 bits: 0x3f80 } } } }
+)";
+
+Case Parse(const std::string& text) {
+  absl::StatusOr<Case> c = ParseCaseText(text);
+  EXPECT_TRUE(c.ok()) << c.status();
+  return c.ok() ? *c : Case();
+}
+
+std::string Error(const absl::StatusOr<Case>& c) {
+  return c.ok() ? "" : std::string(c.status().message());
+}
+
+TEST(Codec, TextGoesThereAndBack) {
+  const Case c = Parse(kText);
+  const std::string text = FormatCaseText(c);
+  EXPECT_TRUE(absl::StrContains(text, "bits: 0x3f80")) << text;
+  EXPECT_TRUE(absl::StrContains(text, "byte: 0x00a5")) << text;
+  EXPECT_EQ(Parse(text).SerializeAsString(), c.SerializeAsString());
+}
+
+TEST(Codec, BothFormsAreRecognised) {
+  const Case c = Parse(kText);
+  EXPECT_TRUE(ParseCase(kText).ok());
+  absl::StatusOr<Case> binary = ParseCase(c.SerializeAsString());
+  ASSERT_TRUE(binary.ok());
+  EXPECT_EQ(binary->SerializeAsString(), c.SerializeAsString());
+}
+
+TEST(Codec, WrongFieldIsNamedWithItsPlace) {
+  const std::string error =
+      Error(ParseCaseText("pool { page_size: 4\n  pagez: 2 }"));
+  EXPECT_TRUE(absl::StrContains(error, "pagez")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "line 2, column 8")) << error;
+}
+
+TEST(Codec, TruncatedBinaryIsRefused) {
+  const std::string whole = Parse(kText).SerializeAsString();
+  int refused = 0;
+  for (std::size_t n = 1; n < whole.size(); ++n) {
+    refused += !ParseCaseBinary(whole.substr(0, n)).ok();
+  }
+  // Cut between two top-level fields it is a shorter message.
+  EXPECT_EQ(refused, static_cast<int>(whole.size()) - 2);
+}
+
+TEST(Codec, UnknownFieldNumberIsNamed) {
+  std::string bytes = Parse(kText).SerializeAsString();
+  bytes += std::string("\xf8\x01\x07", 3);  // field 31, varint 7
+  const std::string error = Error(ParseCaseBinary(bytes));
+  EXPECT_TRUE(absl::StrContains(error, "31")) << error;
+  EXPECT_TRUE(absl::StrContains(error, "mlafuzz.Case")) << error;
+}
+
+TEST(Codec, EmptyInputIsNoCase) {
+  EXPECT_FALSE(ParseCase("").ok());
+  EXPECT_FALSE(ParseCase("# nothing\n").ok());
+}
+
+TEST(Codec, PlainChoicesWrittenOutHaveTheSameId) {
+  const Case plain = Parse(kText);
+  const Case spelled = Parse(R"(
+format: 1
+pool { layout: FP8_DS_MLA page_size: 4 pages: 2 row_stride: 656
+       page_stride: 2624 row_bytes: 656 fill { byte: 0xa5 seed: 9 } }
+steps { write { slots { values: [3, -1] count: 2 } pe_dim: 64 input: BF16
+  latent_dim: 512 kv_c_row_stride: 512 k_pe_row_stride: 64
+  kv_c { pattern: OCTAVES seed: 7 bits: 3
+         set { at: 5 bits: 1 } set { at: 5 bits: 0x3f80 } } k_pe {} } }
+)");
+  EXPECT_EQ(CaseId(plain), CaseId(spelled));
+  EXPECT_EQ(CaseHash(plain), CaseHash(spelled));
+  Case other = plain;
+  other.mutable_pool()->set_pages(3);
+  EXPECT_NE(CaseId(plain), CaseId(other));
+}
+
+// Ids name stored findings and corpora: they may never change.
+TEST(Codec, GoldenId) { EXPECT_EQ(CaseId(Parse(kText)), "3a97d57e43018e890cc574709eb446c1"); }
+
+TEST(Files, ErrorsNameThePath) {
+  const std::string dir = testing::TempDir();
+  absl::StatusOr<Case> missing = ReadCase(dir + "/no-such-file");
+  EXPECT_EQ(missing.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_TRUE(absl::StrContains(Error(missing), "no-such-file"));
+  absl::StatusOr<Case> folder = ReadCase(dir);
+  EXPECT_TRUE(absl::StrContains(Error(folder), "is a directory"));
+  ASSERT_TRUE(WriteFileAtomically(dir + "/a-case", kText).ok());
+  EXPECT_TRUE(ReadCase(dir + "/a-case").ok());
+  ASSERT_TRUE(
+      WriteFileAtomically(dir + "/junk", std::string(100, '\xee')).ok());
+  EXPECT_TRUE(absl::StrContains(Error(ReadCase(dir + "/junk")), "/junk: "));
+}
+
+TEST(Files, FailedWriteNamesThePath) {
+  const absl::Status s =
+      WriteFileAtomically(testing::TempDir() + "/no-such-dir/x", "new");
+  EXPECT_FALSE(s.ok());
+  EXPECT_TRUE(absl::StrContains(s.message(), "no-such-dir"));
+}
+
+}  // namespace
+}  // namespace mlafuzz

@@ -1,0 +1,219 @@
+#include "corpus/contracts.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "corpus/message_checks.h"
+#include "google/protobuf/descriptor.h"
+
+namespace mlafuzz {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr std::uint32_t kFltMinBits = 0x00800000;
+constexpr std::uint32_t kTenToMinus4Bits = 0x38d1b717;
+
+// Copies every field that `into` leaves unset (zero, empty) from `from`,
+// message by message.
+void FillFrom(const Message& from, Message* into) {
+  const Reflection* reflection = into->GetReflection();
+  for (int i = 0; i < into->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = into->GetDescriptor()->field(i);
+    if (field->is_repeated()) {
+      if (reflection->FieldSize(*into, field) > 0) continue;
+      for (int k = 0; k < reflection->FieldSize(from, field); ++k) {
+        if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+          reflection->AddEnumValue(
+              into, field, reflection->GetRepeatedEnumValue(from, field, k));
+        } else {
+          reflection->AddUInt32(into, field,
+                                reflection->GetRepeatedUInt32(from, field, k));
+        }
+      }
+      continue;
+    }
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        FillFrom(reflection->GetMessage(from, field),
+                 reflection->MutableMessage(into, field));
+        break;
+      case FieldDescriptor::CPPTYPE_ENUM:
+        if (reflection->GetEnumValue(*into, field) == 0) {
+          reflection->SetEnumValue(into, field,
+                                   reflection->GetEnumValue(from, field));
+        }
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        if (reflection->GetUInt32(*into, field) == 0) {
+          reflection->SetUInt32(into, field,
+                                reflection->GetUInt32(from, field));
+        }
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// The message that holds one kernel's rules.
+Message* RulesOf(Contract& contract, Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kWriter:
+      return contract.mutable_writer();
+    case Kernel::kGather:
+      return contract.mutable_gather();
+    case Kernel::kConvert:
+      return contract.mutable_convert();
+    case Kernel::kDecode:
+      return contract.mutable_decode();
+  }
+  return contract.mutable_writer();
+}
+
+Contract MakeBuiltin() {
+  Contract c;
+  c.set_layout(FP8_DS_MLA);
+  WriterContract& w = *c.mutable_writer();
+  w.set_scale(WriterContract::RAW);
+  w.set_scale_division(WriterContract::DIVIDE_BY_448);
+  w.set_floor(WriterContract::FLOOR_ON_SCALE);
+  w.set_floor_bits(kFltMinBits);
+  w.set_code_division(WriterContract::CODE_DIVIDE);
+  w.set_code_rounding(WriterContract::NEAREST_EVEN);
+  w.set_nan(WriterContract::NAN_CODE_7F);
+  w.set_inf(WriterContract::INF_SCALE);
+  w.set_negative_zero(WriterContract::NEGATIVE_ZERO_KEPT);
+  w.set_fp16_amax(WriterContract::FP16_MAGNITUDE);
+  w.set_slots(WriterContract::NEGATIVE_SKIPPED);
+  w.set_duplicates(WriterContract::DUPLICATES_RACE);
+  w.add_pe_dims(64);
+  w.add_pe_dims(0);
+  w.set_tail(WriterContract::TAIL_ZERO);
+  w.set_zero_tokens(WriterContract::ZERO_TOKENS_NO_OP);
+  w.add_inputs(BF16);
+  w.add_inputs(F16);
+  for (int check = WRITER_CHECK_LATENT_DIM; check <= WRITER_CHECK_OVERLAP;
+       ++check) {
+    w.add_host_checks(static_cast<WriterCheck>(check));
+  }
+  GatherContract& g = *c.mutable_gather();
+  g.add_lengths(GatherContract::FROM_STARTS);
+  g.add_lengths(GatherContract::SEQ_LENS);
+  g.set_nope_tail(GatherContract::NOPE_TAIL_ZERO);
+  g.set_page_tasks(GatherContract::ROWS_PLUS_TWO_PER_REQUEST);
+  g.set_table_row(GatherContract::TABLE_ROW_STRIDE);
+  g.set_scale(GatherContract::SCALE_RAW);
+  g.set_product(GatherContract::BF16_OF_FP32);
+  g.set_nan(GatherContract::NAN_7FFF);
+  g.set_codes(GatherContract::E4M3FN);
+  g.set_table_columns(GatherContract::TABLE_COLUMNS_UNCHECKED);
+  for (int check = GATHER_CHECK_DST_COLUMNS; check <= GATHER_CHECK_OVERLAP;
+       ++check) {
+    g.add_host_checks(static_cast<GatherCheck>(check));
+  }
+  ConvertContract& v = *c.mutable_convert();
+  v.set_invalid(ConvertContract::INVALID_MINUS_ONE);
+  v.set_negative(ConvertContract::ANY_NEGATIVE);
+  v.set_table_columns(ConvertContract::COLUMNS_BY_SHAPE);
+  v.set_table_row(ConvertContract::TABLE_ROW_STRIDE);
+  v.set_valid_count(ConvertContract::COUNT_VALID);
+  v.set_order(ConvertContract::IN_PLACE);
+  v.set_width_multiple(1);
+  v.set_requests(ConvertContract::REQUESTS_UNCHECKED);
+  v.add_host_checks(CONVERT_CHECK_WIDTH);
+  v.add_host_checks(CONVERT_CHECK_TOKENS);
+  DecodeContract& d = *c.mutable_decode();
+  d.set_qk_scale(DecodeContract::SCALE_RAW);
+  d.set_v_scale(DecodeContract::SCALE_RAW);
+  d.set_mask(DecodeContract::ANY_NEGATIVE_MASKED);
+  d.set_length(DecodeContract::LENGTH_MASKED);
+  d.set_empty_row(DecodeContract::ZERO_AND_MINUS_INF);
+  d.set_lse_base(DecodeContract::BASE_2);
+  d.set_sink(DecodeContract::SINK_IN_LSE);
+  d.set_capacity(DecodeContract::PHYSICAL_WIDTH);
+  d.add_pe_dims(64);
+  d.add_pe_dims(0);
+  return c;
+}
+
+}  // namespace
+
+Contract BuiltinContract() {
+  static const Contract* const kContract = new Contract(MakeBuiltin());
+  return *kContract;
+}
+
+Contract VllmContract() {
+  Contract c = BuiltinContract();
+  WriterContract& w = *c.mutable_writer();
+  w.set_fp16_amax(WriterContract::FP16_RAW_BITS);
+  w.clear_pe_dims();
+  w.add_pe_dims(64);
+  w.set_zero_tokens(WriterContract::ZERO_TOKENS_LAUNCH_ERROR);
+  w.clear_host_checks();
+  w.add_host_checks(WRITER_CHECK_LATENT_DIM);
+  w.add_host_checks(WRITER_CHECK_PE_DIM);
+  w.add_host_checks(WRITER_CHECK_ROW_BYTES);
+  w.add_host_checks(WRITER_CHECK_INPUT_DTYPE);
+  GatherContract& g = *c.mutable_gather();
+  g.clear_lengths();
+  g.add_lengths(GatherContract::FROM_STARTS);
+  g.set_nope_tail(GatherContract::NOPE_TAIL_VERBATIM);
+  g.clear_host_checks();
+  g.add_host_checks(GATHER_CHECK_DST_COLUMNS);
+  g.add_host_checks(GATHER_CHECK_DST_DTYPE);
+  c.mutable_convert()->set_width_multiple(128);
+  return c;
+}
+
+void FillDefaults(Contract& contract) {
+  FillFrom(BuiltinContract(), &contract);
+}
+
+absl::StatusOr<Contract> ParseContractText(absl::string_view text) {
+  Contract c;
+  if (absl::Status s = ParseText(text, &c); !s.ok()) return s;
+  FillDefaults(c);
+  return c;
+}
+
+std::vector<Neighbour> Neighbours(const Contract& base, Kernel kernel) {
+  std::vector<Neighbour> out;
+  Contract scratch = base;
+  const Message* rules = RulesOf(scratch, kernel);
+  const Reflection* reflection = rules->GetReflection();
+  for (int i = 0; i < rules->GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = rules->GetDescriptor()->field(i);
+    if (field->is_repeated()) continue;
+    const std::string name =
+        absl::StrCat(KernelName(kernel), ".", field->name());
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+      const int declared = reflection->GetEnumValue(*rules, field);
+      const google::protobuf::EnumDescriptor* type = field->enum_type();
+      for (int k = 0; k < type->value_count(); ++k) {
+        const int value = type->value(k)->number();
+        if (value == 0 || value == declared) continue;
+        Neighbour n{base, name, type->FindValueByNumber(declared)->name(),
+                    type->value(k)->name()};
+        reflection->SetEnumValue(RulesOf(n.contract, kernel), field, value);
+        out.push_back(std::move(n));
+      }
+    } else if (field->name() == "floor_bits") {
+      const std::uint32_t declared = reflection->GetUInt32(*rules, field);
+      for (std::uint32_t value : {kFltMinBits, kTenToMinus4Bits}) {
+        if (value == declared) continue;
+        Neighbour n{base, name, absl::StrFormat("0x%08x", declared),
+                    absl::StrFormat("0x%08x", value)};
+        reflection->SetUInt32(RulesOf(n.contract, kernel), field, value);
+        out.push_back(std::move(n));
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace mlafuzz

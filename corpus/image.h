@@ -1,0 +1,127 @@
+#ifndef MLAFUZZ_CORPUS_IMAGE_H_
+#define MLAFUZZ_CORPUS_IMAGE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "corpus/case.pb.h"
+
+namespace mlafuzz {
+
+// The kernels of this field, in the order of a cache line's life.
+enum class Kernel { kWriter, kGather, kConvert, kDecode };
+inline constexpr std::array<Kernel, 4> kAllKernels = {
+    Kernel::kWriter, Kernel::kGather, Kernel::kConvert, Kernel::kDecode};
+// "writer", "gather", "convert", "decode".
+const char* KernelName(Kernel kernel);
+
+// Bytes of one element.
+int DTypeSize(DType dtype);
+// "u8", "bf16", "f16", "f32", "i32", "i64".
+const char* DTypeName(DType dtype);
+
+// The tensors of a call, beside the pool.
+enum class TensorId {
+  kKvC,              // [rows, 512] 16-bit, in
+  kKPe,              // [rows, pe_dim] 16-bit, in; absent when pe_dim is 0
+  kSlotMapping,      // [tokens] i64, in
+  kDst,              // [dst_rows, 576] bf16, out
+  kBlockTable,       // [rows, columns] i32, in
+  kWorkspaceStarts,  // [requests] i32, in
+  kSeqLens,          // [requests] i32, in; may be absent
+  kSeqStarts,        // [requests] i32, in; may be absent
+  kRequestIds,       // [tokens] i32, in
+  kTokenIndices,     // [tokens, width] i32, in
+  kOut,              // [tokens, width] i32, out
+  kValidCount,       // [tokens] i32, out; may be absent
+};
+// "kv_c", "k_pe", "slot_mapping", ...
+const char* TensorName(TensorId id);
+
+// One strided tensor: what a kernel is told (dtype, shape, strides), and all
+// bytes of its storage from element 0 to the end of the last row, gaps between
+// rows included. Gaps, and outputs before the call, hold poison.
+struct Tensor {
+  TensorId id;
+  DType dtype = U8;
+  bool output = false;
+  int ndim = 1;
+  std::array<std::int64_t, 2> shape = {0, 1};    // elements
+  std::array<std::int64_t, 2> strides = {1, 1};  // elements
+  // Element 0 lies this many bytes past an address that is a multiple of 256.
+  std::size_t misalignment = 0;
+  std::vector<std::uint8_t> bytes;
+};
+
+// The pool: [pages, page_size, row_bytes] u8 with its strides in bytes, and
+// all its bytes: `offset` of another owner's before page 0, then every page
+// with the gap after it.
+struct PoolImage {
+  Layout layout = FP8_DS_MLA;
+  std::int64_t pages = 0;
+  std::int64_t page_size = 0;    // rows
+  std::int64_t page_stride = 0;  // bytes
+  std::int64_t row_stride = 0;   // bytes
+  std::int64_t row_bytes = 0;    // the tensor's last dimension
+  std::int64_t offset = 0;       // bytes before page 0 in `bytes`
+  // offset + pages * page_stride bytes (more where rows or pages overlap);
+  // page 0 is at bytes[offset]. bytes[0] belongs at a multiple of 256.
+  std::vector<std::uint8_t> bytes;
+
+  std::int64_t slots() const { return pages * page_size; }
+  // Byte of slot's row in `bytes`; slot in [0, slots()).
+  std::int64_t RowAt(std::int64_t slot) const {
+    return offset + slot / page_size * page_stride +
+           slot % page_size * row_stride;
+  }
+};
+
+// One step with its tensors. A `Patch` step has no kernel and no tensors.
+struct StepImage {
+  bool is_patch = false;
+  Kernel kernel = Kernel::kWriter;
+  const Step* step = nullptr;  // into the case; lives as long as it
+  std::vector<Tensor> tensors;
+
+  // nullptr where the call has no such tensor.
+  const Tensor* Find(TensorId id) const {
+    for (const Tensor& t : tensors) {
+      if (t.id == id) return &t;
+    }
+    return nullptr;
+  }
+  Tensor* Find(TensorId id) {
+    return const_cast<Tensor*>(static_cast<const StepImage*>(this)->Find(id));
+  }
+};
+
+// A case as bytes: what both an executor and the oracle start from. Holds a
+// pointer to the case it was built from.
+struct CaseImage {
+  const Case* source = nullptr;
+  PoolImage pool;
+  std::vector<StepImage> steps;
+};
+
+// The most bytes that an image may take; more is refused, so that a hostile
+// case cannot exhaust memory.
+inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 30;
+
+// Lays out `c`. Deterministic: bytes depend on `c` alone. Refuses a case that
+// has no meaning (page_size 0, a row longer than its stride would let be
+// addressed, ...) with InvalidArgument and the field's path, one that is too
+// large with ResourceExhausted. A case that a *kernel* must refuse (pe_dim 32)
+// is laid out like any other.
+absl::StatusOr<CaseImage> BuildImage(const Case& c);
+
+// Copies a Patch into the pool's bytes; bytes outside the row are refused when
+// the image is built.
+void ApplyPatch(const Patch& patch, PoolImage& pool);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_CORPUS_IMAGE_H_

@@ -1,0 +1,172 @@
+#include "corpus/image.h"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "corpus/codec.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+Case Parse(const std::string& text) {
+  absl::StatusOr<Case> c = ParseCaseText(text);
+  EXPECT_TRUE(c.ok()) << c.status();
+  return c.ok() ? *c : Case();
+}
+
+template <typename T>
+std::vector<T> As(const Tensor& t) {
+  std::vector<T> out(t.bytes.size() / sizeof(T));
+  std::memcpy(out.data(), t.bytes.data(), t.bytes.size());
+  return out;
+}
+
+TEST(Image, PoolWithStridesAndOffset) {
+  const Case c = Parse(R"(
+pool { page_size: 2 pages: 3 row_stride: 672 page_stride: 1360 offset: 24
+       fill { byte: 0x7f }
+       patches { slot: 3 at: 512 data: "\x01\x02" } }
+steps { patch { slot: 0 data: "x" } })");
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_TRUE(image.ok()) << image.status();
+  const PoolImage& pool = image->pool;
+  EXPECT_EQ(pool.bytes.size(), 24u + 3 * 1360);
+  EXPECT_EQ(pool.RowAt(3), 24 + 1360 + 672);
+  EXPECT_EQ(pool.bytes[pool.RowAt(3) + 512], 1);
+  EXPECT_EQ(pool.bytes[pool.RowAt(3) + 513], 2);
+  EXPECT_EQ(pool.bytes[pool.RowAt(5) + 655], 0x7f);
+  // Gaps are poison, not fill: of 16 gap bytes some differ from 0x7f.
+  int other = 0;
+  for (int i = 656; i < 672; ++i)
+    other += pool.bytes[pool.RowAt(0) + i] != 0x7f;
+  EXPECT_GT(other, 8);
+}
+
+TEST(Image, PoisonSeedChangesGapsAndOutputsOnly) {
+  const std::string text = R"(
+pool { page_size: 2 pages: 1 row_stride: 672 fill { kind: ROWS seed: 1 } }
+steps { write { slots { values: 1 } pe_dim: 64 surplus_rows: 1
+                kv_c { pattern: MIXED seed: 3 } kv_c_row_stride: 520
+                k_pe { pattern: RANDOM_BITS seed: 4 } } }
+steps { gather { block_table { rows: 1 columns: 1 row_stride: 3
+                               pages { values: 0 } }
+                 workspace_starts: 0 dst_rows: 2 } }
+poison: )";
+  const Case a = Parse(text + "1"), b = Parse(text + "2");
+  absl::StatusOr<CaseImage> ia = BuildImage(a), ib = BuildImage(b);
+  ASSERT_TRUE(ia.ok() && ib.ok());
+  for (std::int64_t slot = 0; slot < 2; ++slot) {
+    EXPECT_EQ(0,
+              std::memcmp(ia->pool.bytes.data() + ia->pool.RowAt(slot),
+                          ib->pool.bytes.data() + ib->pool.RowAt(slot), 656));
+  }
+  EXPECT_NE(ia->pool.bytes, ib->pool.bytes);
+  const Tensor& ka = *ia->steps[0].Find(TensorId::kKvC);
+  const Tensor& kb = *ib->steps[0].Find(TensorId::kKvC);
+  EXPECT_EQ(0, std::memcmp(ka.bytes.data(), kb.bytes.data(), 1024));
+  EXPECT_NE(ka.bytes, kb.bytes);  // the gap and the surplus row
+  EXPECT_EQ(ka.bytes.size(), (520u + 512) * 2);
+  EXPECT_NE(ia->steps[1].Find(TensorId::kDst)->bytes,
+            ib->steps[1].Find(TensorId::kDst)->bytes);
+}
+
+TEST(Image, NarrowedTableKeepsItsStride) {
+  const Case c = Parse(R"(
+pool { page_size: 1 pages: 9 }
+steps { gather { block_table { rows: 2 columns: 2 row_stride: 5
+                               pages { values: [8, 7, 6] } }
+                 workspace_starts: [0, 1] dst_rows: 2 } })");
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_TRUE(image.ok());
+  const Tensor& t = *image->steps[0].Find(TensorId::kBlockTable);
+  const auto entries = As<std::int32_t>(t);
+  ASSERT_EQ(entries.size(), 7u);
+  EXPECT_EQ(entries[0], 8);
+  EXPECT_EQ(entries[1], 7);
+  EXPECT_EQ(entries[5], 6);
+  EXPECT_EQ(entries[6], -1);
+  for (int gap : {2, 3, 4}) {
+    EXPECT_GE(entries[gap], 0);
+    EXPECT_LT(entries[gap], 9);
+  }
+}
+
+TEST(Image, ExpandedTableHasOneRow) {
+  const Case c = Parse(R"(
+pool { page_size: 1 pages: 2 }
+steps { gather { block_table { rows: 3 columns: 2 expanded: true
+                               pages { count: 2 } }
+                 workspace_starts: [0, 1, 2] dst_rows: 3 } })");
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_TRUE(image.ok());
+  const Tensor& t = *image->steps[0].Find(TensorId::kBlockTable);
+  EXPECT_EQ(t.bytes.size(), 8u);
+  EXPECT_EQ(t.shape[0], 3);
+  EXPECT_EQ(t.strides[0], 0);
+}
+
+TEST(Image, ConvertTensors) {
+  const Case c = Parse(R"(
+pool { page_size: 4 pages: 2 }
+steps { convert { request_ids { values: [1, 0] }
+                  token_indices { rows: 2 width: 3 valid: 2 limit: 8
+                                  set { at: 5 value: -9 } }
+                  block_table { rows: 2 columns: 1 pages { count: 2 } }
+                  valid_count: true } })");
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_TRUE(image.ok()) << image.status();
+  const StepImage& step = image->steps[0];
+  EXPECT_EQ(As<std::int32_t>(*step.Find(TensorId::kRequestIds)),
+            (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(As<std::int32_t>(*step.Find(TensorId::kTokenIndices))[5], -9);
+  EXPECT_TRUE(step.Find(TensorId::kOut)->output);
+  EXPECT_EQ(step.Find(TensorId::kValidCount)->shape[0], 2);
+}
+
+struct Refusal {
+  const char* text;
+  const char* words;
+};
+
+class RefusalTest : public testing::TestWithParam<Refusal> {};
+
+TEST_P(RefusalTest, NamesTheField) {
+  const Case c = Parse(GetParam().text);
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_FALSE(image.ok());
+  EXPECT_TRUE(absl::StrContains(image.status().message(), GetParam().words))
+      << image.status();
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RefusalTest,
+    testing::Values(
+        Refusal{"steps { patch {} }", "pool.page_size"},
+        Refusal{"pool { page_size: 1 }", "pool.pages"},
+        Refusal{"pool { page_size: 1 pages: 1 } format: 9", "format"},
+        Refusal{"pool { page_size: 4000000000 pages: 4000000000 }", "pool"},
+        Refusal{"pool { page_size: 1 pages: 1 } steps {}", "steps[0]"},
+        Refusal{"pool { page_size: 1 pages: 1 } steps { patch { slot: 1 } }",
+                "steps[0].patch.slot"},
+        Refusal{"pool { page_size: 1 pages: 1 } "
+                "steps { patch { at: 655 data: 'ab' } }",
+                "steps[0].patch.data"},
+        Refusal{"pool { page_size: 1 pages: 1 } "
+                "steps { write { slots { count: 4000000000 } } }",
+                "slots"},
+        Refusal{"pool { page_size: 1 pages: 1 } "
+                "steps { write { slots { count: 1 } input: I64 } }",
+                "write.input"},
+        Refusal{"pool { page_size: 1 pages: 1 } steps { gather { "
+                "block_table { rows: 1 columns: 4 row_stride: 3 } } }",
+                "block_table.row_stride"},
+        Refusal{"pool { page_size: 1 pages: 1 } steps { convert { "
+                "token_indices { rows: 70000 width: 70000 } } }",
+                "token_indices"}));
+
+}  // namespace
+}  // namespace mlafuzz

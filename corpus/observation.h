@@ -1,0 +1,63 @@
+#ifndef MLAFUZZ_CORPUS_OBSERVATION_H_
+#define MLAFUZZ_CORPUS_OBSERVATION_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "corpus/image.h"
+
+namespace mlafuzz {
+
+// How one call ended.
+enum class CallStatus {
+  kOk,
+  kRefused,         // the host check said no; nothing may have been written
+  kError,           // the target itself reports a failure
+  kNotImplemented,  // the target has no such kernel
+  kFault,           // the lane runtime stopped it: deadlock, divergence, race
+  kCrash,           // the process died
+  kHang,            // killed by the watchdog
+  kOutOfMemory,
+  kProtocol,  // a child answered nonsense
+};
+const char* CallStatusName(CallStatus status);
+
+// Bytes changed where the call had no business: in guards, or in an input.
+struct Stray {
+  // The pool (nullopt) or a tensor of the step.
+  std::optional<TensorId> tensor;
+  // First and last changed byte, relative to byte 0 of the tensor's (the
+  // pool's) `bytes`; negative: before it.
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t count = 0;  // changed bytes between them
+};
+
+// What one step of a case left behind.
+struct StepObservation {
+  CallStatus status = CallStatus::kOk;
+  std::string message;  // the refusal, error or fault in the target's words
+
+  // The pool's bytes after the step, laid out as PoolImage::bytes; absent if
+  // the step changed none of them.
+  std::optional<std::vector<std::uint8_t>> pool;
+  // One entry for each tensor of the step, in its order: the bytes of an output
+  // after the call; empty for an input.
+  std::vector<std::vector<std::uint8_t>> outputs;
+  // Guard and input damage.
+  std::vector<Stray> strays;
+  // What a sanitizer said during the call, first lines only.
+  std::vector<std::string> reports;
+};
+
+// What one case left behind. A step that did not run (an earlier one ended in
+// kCrash, kHang, kOutOfMemory or kProtocol) has no entry.
+struct Observation {
+  std::vector<StepObservation> steps;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_CORPUS_OBSERVATION_H_

@@ -1,0 +1,97 @@
+#include "corpus/pool_fill.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace mlafuzz {
+namespace {
+
+// Bits of one fp32 tile scale of the given class.
+std::uint32_t ScaleBits(Fill::Scales scales, std::uint64_t word) {
+  const std::uint32_t mantissa = static_cast<std::uint32_t>(word) & 0x7fffff;
+  const std::uint32_t draw = static_cast<std::uint32_t>(word >> 32);
+  switch (scales) {
+    case Fill::POWERS_OF_TWO:
+      return (127 - 14 + draw % 19) << 23;
+    case Fill::WIDE:
+      return (127 - 24 + draw % 40) << 23 | mantissa;
+    case Fill::SPECIAL: {
+      // 0, -0, two subnormals, FLT_MIN, 3e38, +-Inf, quiet NaN, signalling NaN,
+      // a negative one, 1.0
+      constexpr std::uint32_t kSpecial[] = {0x00000000, 0x80000000, 0x00000001,
+                                            0x007fffff, 0x00800000, 0x7f61b1e6,
+                                            0x7f800000, 0xff800000, 0x7fc00000,
+                                            0x7f800001, 0xbf400000, 0x3f800000};
+      return kSpecial[draw % 12];
+    }
+    case Fill::MIXED_SCALES:
+      return ScaleBits(static_cast<Fill::Scales>(draw % 4),
+                       word * 0x9e3779b97f4a7c15u);
+    case Fill::ARBITRARY:
+    default:
+      return (127 - 14 + draw % 19) << 23 | mantissa;
+  }
+}
+
+// A row of the 656-byte layout: any code, scales of one class, finite rope.
+void FillRow(Fill::Scales scales, const ValueGenerator& words,
+             std::uint8_t* row, std::int64_t row_bytes) {
+  constexpr std::int64_t kScales = 512, kRope = 528;
+  FillBytes(words, row, static_cast<std::size_t>(row_bytes));
+  for (std::int64_t tile = 0; tile < 4; ++tile) {
+    const std::int64_t at = kScales + 4 * tile;
+    if (at + 4 > row_bytes) return;
+    const std::uint32_t bits = ScaleBits(scales, words.Word(1000 + tile));
+    std::memcpy(row + at, &bits, 4);
+  }
+  for (std::int64_t at = kRope; at + 2 <= row_bytes; at += 2) {
+    // Exponents around 1, so that the tail looks like rope values.
+    row[at + 1] = static_cast<std::uint8_t>((row[at + 1] & 0x80) | 0x3e |
+                                            (row[at + 1] & 1));
+  }
+}
+
+}  // namespace
+
+void FillBytes(const ValueGenerator& words, std::uint8_t* out,
+               std::size_t size) {
+  std::size_t at = 0;
+  for (; at + 8 <= size; at += 8) {
+    const std::uint64_t word = words.Word(at / 8);
+    std::memcpy(out + at, &word, 8);
+  }
+  if (at < size) {
+    const std::uint64_t word = words.Word(at / 8);
+    std::memcpy(out + at, &word, size - at);
+  }
+}
+
+void FillPool(const Fill& fill, const ValueGenerator& poison, PoolImage& pool) {
+  const bool gaps = pool.offset > 0 || pool.row_stride != pool.row_bytes ||
+                    pool.page_stride != pool.page_size * pool.row_stride;
+  if (gaps) FillBytes(poison, pool.bytes.data(), pool.bytes.size());
+  if (!gaps && fill.kind() == Fill::BYTE) {
+    std::memset(pool.bytes.data(), static_cast<int>(fill.byte()),
+                pool.bytes.size());
+    return;
+  }
+  const ValueGenerator words(fill.seed());
+  for (std::int64_t slot = 0; slot < pool.slots(); ++slot) {
+    std::uint8_t* row = pool.bytes.data() + pool.RowAt(slot);
+    switch (fill.kind()) {
+      case Fill::RANDOM_BYTES:
+        FillBytes(words.Stream(slot), row,
+                  static_cast<std::size_t>(pool.row_bytes));
+        break;
+      case Fill::ROWS:
+        FillRow(fill.scales(), words.Stream(slot), row, pool.row_bytes);
+        break;
+      case Fill::BYTE:
+      default:
+        std::memset(row, static_cast<int>(fill.byte()),
+                    static_cast<std::size_t>(pool.row_bytes));
+    }
+  }
+}
+
+}  // namespace mlafuzz
