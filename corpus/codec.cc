@@ -192,6 +192,9 @@ void CanonicaliseStep(Step& step) {
     case Step::kDecode:
       CanonicaliseIndices(*step.mutable_decode()->mutable_indices());
       CanonicaliseValues(*step.mutable_decode()->mutable_q());
+      MLAFUZZ_PLAIN(*step.mutable_decode(), query_length, 1u);
+      MLAFUZZ_PLAIN(*step.mutable_decode(), declared_topk,
+                    step.decode().indices().width());
       break;
     case Step::kPatch:
     case Step::CALL_NOT_SET:

@@ -59,19 +59,15 @@ void FillFrom(const Message& from, Message* into) {
   }
 }
 
-// The message that holds one kernel's rules.
-Message* RulesOf(Contract& contract, Kernel kernel) {
-  switch (kernel) {
-    case Kernel::kWriter:
-      return contract.mutable_writer();
-    case Kernel::kGather:
-      return contract.mutable_gather();
-    case Kernel::kConvert:
-      return contract.mutable_convert();
-    case Kernel::kDecode:
-      return contract.mutable_decode();
-  }
-  return contract.mutable_writer();
+// Names in Contract of the messages that hold one kernel's rules.
+std::vector<std::string> RuleMessages(Kernel kernel) {
+  if (kernel == Kernel::kDecode) return {"qk", "v", "decode"};
+  return {KernelName(kernel)};
+}
+
+Message* RulesOf(Contract& contract, const std::string& name) {
+  return contract.GetReflection()->MutableMessage(
+      &contract, contract.GetDescriptor()->FindFieldByName(name));
 }
 
 Contract MakeBuiltin() {
@@ -127,16 +123,21 @@ Contract MakeBuiltin() {
   v.add_host_checks(CONVERT_CHECK_WIDTH);
   v.add_host_checks(CONVERT_CHECK_TOKENS);
   DecodeContract& d = *c.mutable_decode();
-  d.set_qk_scale(DecodeContract::SCALE_RAW);
-  d.set_v_scale(DecodeContract::SCALE_RAW);
   d.set_mask(DecodeContract::ANY_NEGATIVE_MASKED);
   d.set_length(DecodeContract::LENGTH_MASKED);
   d.set_empty_row(DecodeContract::ZERO_AND_MINUS_INF);
   d.set_lse_base(DecodeContract::BASE_2);
   d.set_sink(DecodeContract::SINK_IN_LSE);
   d.set_capacity(DecodeContract::PHYSICAL_WIDTH);
+  d.set_nope_tail(DecodeContract::NOPE_TAIL_IGNORED);
   d.add_pe_dims(64);
   d.add_pe_dims(0);
+  for (int check = DECODE_CHECK_PE_DIM; check <= DECODE_CHECK_ALIGNMENT;
+       ++check) {
+    d.add_host_checks(static_cast<DecodeCheck>(check));
+  }
+  c.mutable_qk()->set_scale_rule(ReaderSide::SCALE_RAW);
+  c.mutable_v()->set_scale_rule(ReaderSide::SCALE_RAW);
   return c;
 }
 
@@ -181,16 +182,17 @@ absl::StatusOr<Contract> ParseContractText(absl::string_view text) {
   return c;
 }
 
-std::vector<Neighbour> Neighbours(const Contract& base, Kernel kernel) {
-  std::vector<Neighbour> out;
+namespace {
+
+void AppendNeighbours(const Contract& base, const std::string& message,
+                      std::vector<Neighbour>* out) {
   Contract scratch = base;
-  const Message* rules = RulesOf(scratch, kernel);
+  const Message* rules = RulesOf(scratch, message);
   const Reflection* reflection = rules->GetReflection();
   for (int i = 0; i < rules->GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = rules->GetDescriptor()->field(i);
     if (field->is_repeated()) continue;
-    const std::string name =
-        absl::StrCat(KernelName(kernel), ".", field->name());
+    const std::string name = absl::StrCat(message, ".", field->name());
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       const int declared = reflection->GetEnumValue(*rules, field);
       const google::protobuf::EnumDescriptor* type = field->enum_type();
@@ -199,8 +201,8 @@ std::vector<Neighbour> Neighbours(const Contract& base, Kernel kernel) {
         if (value == 0 || value == declared) continue;
         Neighbour n{base, name, type->FindValueByNumber(declared)->name(),
                     type->value(k)->name()};
-        reflection->SetEnumValue(RulesOf(n.contract, kernel), field, value);
-        out.push_back(std::move(n));
+        reflection->SetEnumValue(RulesOf(n.contract, message), field, value);
+        out->push_back(std::move(n));
       }
     } else if (field->name() == "floor_bits") {
       const std::uint32_t declared = reflection->GetUInt32(*rules, field);
@@ -208,10 +210,19 @@ std::vector<Neighbour> Neighbours(const Contract& base, Kernel kernel) {
         if (value == declared) continue;
         Neighbour n{base, name, absl::StrFormat("0x%08x", declared),
                     absl::StrFormat("0x%08x", value)};
-        reflection->SetUInt32(RulesOf(n.contract, kernel), field, value);
-        out.push_back(std::move(n));
+        reflection->SetUInt32(RulesOf(n.contract, message), field, value);
+        out->push_back(std::move(n));
       }
     }
+  }
+}
+
+}  // namespace
+
+std::vector<Neighbour> Neighbours(const Contract& base, Kernel kernel) {
+  std::vector<Neighbour> out;
+  for (const std::string& message : RuleMessages(kernel)) {
+    AppendNeighbours(base, message, &out);
   }
   return out;
 }

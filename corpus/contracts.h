@@ -30,7 +30,7 @@ absl::StatusOr<Contract> ParseContractText(absl::string_view text);
 // One declared rule and another value of it.
 struct Neighbour {
   Contract contract;     // the base with one field changed
-  std::string field;     // "writer.tail"
+  std::string field;     // "writer.tail", "qk.scale_rule"
   std::string declared;  // "TAIL_ZERO"
   std::string changed;   // "TAIL_UNCHANGED"
 };

@@ -158,7 +158,7 @@ class Builder {
         return BuildConvert(where, step.convert(), out);
       case Step::kDecode:
         out.kernel = Kernel::kDecode;
-        return absl::OkStatus();
+        return BuildDecode(where, step.decode(), out);
       case Step::kPatch:
         out.is_patch = true;
         return CheckPatch(absl::StrCat(where, ".patch"), step.patch());
@@ -353,21 +353,38 @@ class Builder {
     return absl::OkStatus();
   }
 
+  absl::Status AddIndices(const std::string& where, StepImage& out, TensorId id,
+                          const Indices& indices) {
+    const std::int64_t rows = indices.rows();
+    const std::int64_t width = indices.width();
+    if (!Indices::Place_IsValid(indices.place()) ||
+        !Indices::Pad_IsValid(indices.pad())) {
+      return Bad(where, "place or pad is not known");
+    }
+    if (indices.row_stride() != 0 && indices.row_stride() < width) {
+      return Bad(where + ".row_stride",
+                 absl::StrCat(indices.row_stride(), " is less than the width ",
+                              width));
+    }
+    absl::StatusOr<Tensor*> added =
+        Add(out, id, I32, rows, width,
+            indices.row_stride() ? indices.row_stride() : width, false, 4);
+    if (!added.ok()) return added.status();
+    Tensor& t = **added;
+    const std::vector<std::int32_t> values = ExpandIndices(indices);
+    for (std::int64_t row = 0; row < rows && width > 0; ++row) {
+      std::memcpy(t.bytes.data() + row * t.strides[0] * 4,
+                  values.data() + row * width, width * 4);
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status BuildConvert(const std::string& where, const Convert& c,
                             StepImage& out) {
     out.tensors.reserve(5);
     const Indices& indices = c.token_indices();
     const std::int64_t rows = indices.rows();
     const std::int64_t width = indices.width();
-    if (!Indices::Place_IsValid(indices.place()) ||
-        !Indices::Pad_IsValid(indices.pad())) {
-      return Bad(where + ".convert.token_indices", "place or pad is not known");
-    }
-    if (indices.row_stride() != 0 && indices.row_stride() < width) {
-      return Bad(where + ".convert.token_indices.row_stride",
-                 absl::StrCat(indices.row_stride(), " is less than the width ",
-                              width));
-    }
     if (c.out_row_stride() != 0 && c.out_row_stride() < width) {
       return Bad(
           where + ".convert.out_row_stride",
@@ -390,14 +407,10 @@ class Builder {
         !s.ok()) {
       return s;
     }
-    absl::StatusOr<Tensor*> in =
-        Add(out, TensorId::kTokenIndices, I32, rows, width,
-            indices.row_stride() ? indices.row_stride() : width, false, 4);
-    if (!in.ok()) return in.status();
-    const std::vector<std::int32_t> values = ExpandIndices(indices);
-    for (std::int64_t row = 0; row < rows && width > 0; ++row) {
-      std::memcpy((*in)->bytes.data() + row * (*in)->strides[0] * 4,
-                  values.data() + row * width, width * 4);
+    if (absl::Status s = AddIndices(where + ".convert.token_indices", out,
+                                    TensorId::kTokenIndices, indices);
+        !s.ok()) {
+      return s;
     }
     absl::StatusOr<Tensor*> result =
         Add(out, TensorId::kOut, I32, rows, width,
@@ -412,6 +425,60 @@ class Builder {
       (*count)->strides = {1, 1};
     }
     return absl::OkStatus();
+  }
+
+  // A dense tensor [queries, heads, columns].
+  absl::StatusOr<Tensor*> AddHeads(StepImage& out, TensorId id, DType dtype,
+                                   const Decode& d, std::int64_t columns,
+                                   bool output, std::size_t align) {
+    absl::StatusOr<Tensor*> t =
+        Add(out, id, dtype, static_cast<std::int64_t>(d.queries()) * d.heads(),
+            columns, columns, output, align);
+    if (!t.ok()) return t;
+    (*t)->ndim = 3;
+    (*t)->shape = {d.queries(), d.heads(), columns};
+    (*t)->strides = {d.heads() * columns, columns, 1};
+    return t;
+  }
+
+  absl::Status BuildDecode(const std::string& where, const Decode& d,
+                           StepImage& out) {
+    out.tensors.reserve(6);
+    if (!Values::Pattern_IsValid(d.q().pattern())) {
+      return Bad(where + ".decode.q.pattern", "is not known");
+    }
+    const std::int64_t columns = 512 + static_cast<std::int64_t>(d.pe_dim());
+    absl::StatusOr<Tensor*> q =
+        AddHeads(out, TensorId::kQ, BF16, d, columns, false, 16);
+    if (!q.ok()) return q.status();
+    const std::vector<std::uint16_t> bits =
+        ExpandValues(d.q(), BF16, (*q)->bytes.size() / 2);
+    std::memcpy((*q)->bytes.data(), bits.data(), (*q)->bytes.size());
+    if (absl::Status s = AddIndices(where + ".decode.indices", out,
+                                    TensorId::kIndices, d.indices());
+        !s.ok()) {
+      return s;
+    }
+    if (d.lengths_size() > 0) {
+      if (absl::Status s =
+              AddList<std::int32_t>(out, TensorId::kLengths, I32, d.lengths());
+          !s.ok()) {
+        return s;
+      }
+    }
+    if (d.sink_bits_size() > 0) {
+      if (absl::Status s =
+              AddList<std::uint32_t>(out, TensorId::kSinks, F32, d.sink_bits());
+          !s.ok()) {
+        return s;
+      }
+    }
+    absl::StatusOr<Tensor*> attention =
+        AddHeads(out, TensorId::kAttention, BF16, d, 512, true, 16);
+    if (!attention.ok()) return attention.status();
+    absl::StatusOr<Tensor*> lse = Add(out, TensorId::kLse, F32, d.queries(),
+                                      d.heads(), d.heads(), true, 4);
+    return lse.status();
   }
 
   const Case& case_;
@@ -497,6 +564,18 @@ const char* TensorName(TensorId id) {
       return "out";
     case TensorId::kValidCount:
       return "valid_count";
+    case TensorId::kQ:
+      return "q";
+    case TensorId::kIndices:
+      return "indices";
+    case TensorId::kLengths:
+      return "lengths";
+    case TensorId::kSinks:
+      return "sinks";
+    case TensorId::kAttention:
+      return "out";
+    case TensorId::kLse:
+      return "lse";
   }
   return "?";
 }

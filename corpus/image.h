@@ -38,6 +38,12 @@ enum class TensorId {
   kTokenIndices,     // [tokens, width] i32, in
   kOut,              // [tokens, width] i32, out
   kValidCount,       // [tokens] i32, out; may be absent
+  kQ,                // [queries, heads, 512 + pe_dim] bf16, in
+  kIndices,          // [queries, width] i32, in
+  kLengths,          // [queries] i32, in; may be absent
+  kSinks,            // [heads] f32, in; may be absent
+  kAttention,        // [queries, heads, 512] bf16, out
+  kLse,              // [queries, heads] f32, out
 };
 // "kv_c", "k_pe", "slot_mapping", ...
 const char* TensorName(TensorId id);
@@ -50,8 +56,8 @@ struct Tensor {
   DType dtype = U8;
   bool output = false;
   int ndim = 1;
-  std::array<std::int64_t, 2> shape = {0, 1};    // elements
-  std::array<std::int64_t, 2> strides = {1, 1};  // elements
+  std::array<std::int64_t, 3> shape = {0, 1, 1};    // elements
+  std::array<std::int64_t, 3> strides = {1, 1, 1};  // elements
   // Element 0 lies this many bytes past an address that is a multiple of 256.
   std::size_t misalignment = 0;
   std::vector<std::uint8_t> bytes;

@@ -1,5 +1,6 @@
 #include "corpus/image.h"
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -125,6 +126,30 @@ steps { convert { request_ids { values: [1, 0] }
   EXPECT_EQ(As<std::int32_t>(*step.Find(TensorId::kTokenIndices))[5], -9);
   EXPECT_TRUE(step.Find(TensorId::kOut)->output);
   EXPECT_EQ(step.Find(TensorId::kValidCount)->shape[0], 2);
+}
+
+TEST(Image, DecodeTensors) {
+  const Case c = Parse(R"(
+pool { page_size: 4 pages: 2 fill { kind: FINITE_ROWS seed: 3 } }
+steps { decode { queries: 2 heads: 3 pe_dim: 64 q { pattern: SMALL_INTEGERS }
+                 indices { rows: 2 width: 5 valid: 4 limit: 8 }
+                 lengths: [5, 1] sink_bits: [0x3f800000, 0, 0xff800000]
+                 softmax_scale_bits: 0x3d800000 } })");
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_TRUE(image.ok()) << image.status();
+  const StepImage& step = image->steps[0];
+  const Tensor& q = *step.Find(TensorId::kQ);
+  EXPECT_EQ(q.ndim, 3);
+  EXPECT_EQ(q.shape, (std::array<std::int64_t, 3>{2, 3, 576}));
+  EXPECT_EQ(q.strides, (std::array<std::int64_t, 3>{3 * 576, 576, 1}));
+  EXPECT_EQ(step.Find(TensorId::kAttention)->bytes.size(), 2u * 3 * 512 * 2);
+  EXPECT_EQ(step.Find(TensorId::kLse)->bytes.size(), 2u * 3 * 4);
+  EXPECT_EQ(As<std::uint32_t>(*step.Find(TensorId::kSinks))[2], 0xff800000u);
+  for (std::int64_t slot = 0; slot < 8; ++slot) {
+    for (int i = 0; i < 512; ++i) {
+      ASSERT_NE(image->pool.bytes[image->pool.RowAt(slot) + i] & 0x7f, 0x7f);
+    }
+  }
 }
 
 struct Refusal {

@@ -51,6 +51,45 @@ void FillRow(Fill::Scales scales, const ValueGenerator& words,
   }
 }
 
+// A row that a decode may attend to: no NaN code; scales of one class, moved so
+// that the largest value of a tile (448 times its scale) lies near 1 unless the
+// class says otherwise.
+void FillFiniteRow(Fill::Scales scales, const ValueGenerator& words,
+                   std::uint8_t* row, std::int64_t row_bytes) {
+  FillRow(scales, words, row, row_bytes);
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(512, row_bytes); ++i) {
+    if ((row[i] & 0x7f) == 0x7f) row[i] ^= 1;
+  }
+  if (scales != Fill::ARBITRARY && scales != Fill::POWERS_OF_TWO) return;
+  for (std::int64_t at = 512; at + 4 <= std::min<std::int64_t>(528, row_bytes);
+       at += 4) {
+    std::uint32_t bits;
+    std::memcpy(&bits, row + at, 4);
+    // Exponent drawn over 19 binades becomes one of 2^-10 .. 2^-7.
+    bits = (bits & 0x7fffff) | (127 - 10 + (bits >> 23) % 4) << 23;
+    std::memcpy(row + at, &bits, 4);
+  }
+}
+
+// Small integers everywhere, so that sums of products are exact in any order.
+void FillLatticeRow(const ValueGenerator& words, std::uint8_t* row,
+                    std::int64_t row_bytes) {
+  constexpr std::uint8_t kCode[] = {0x00, 0x38, 0xb8, 0x40,
+                                    0xc0};  // 0 1 -1 2 -2
+  constexpr std::uint16_t kBf16[] = {0x0000, 0x3f80, 0xbf80, 0x4000, 0xc000};
+  const std::uint32_t one = 0x3f800000;
+  for (std::int64_t i = 0; i < std::min<std::int64_t>(512, row_bytes); ++i) {
+    row[i] = kCode[words.Below(i, 5)];
+  }
+  for (std::int64_t at = 512; at + 4 <= std::min<std::int64_t>(528, row_bytes);
+       at += 4) {
+    std::memcpy(row + at, &one, 4);
+  }
+  for (std::int64_t at = 528; at + 2 <= row_bytes; at += 2) {
+    std::memcpy(row + at, &kBf16[words.Below(at, 5)], 2);
+  }
+}
+
 }  // namespace
 
 void FillBytes(const ValueGenerator& words, std::uint8_t* out,
@@ -85,6 +124,12 @@ void FillPool(const Fill& fill, const ValueGenerator& poison, PoolImage& pool) {
         break;
       case Fill::ROWS:
         FillRow(fill.scales(), words.Stream(slot), row, pool.row_bytes);
+        break;
+      case Fill::FINITE_ROWS:
+        FillFiniteRow(fill.scales(), words.Stream(slot), row, pool.row_bytes);
+        break;
+      case Fill::LATTICE_ROWS:
+        FillLatticeRow(words.Stream(slot), row, pool.row_bytes);
         break;
       case Fill::BYTE:
       default:

@@ -141,6 +141,14 @@ std::uint16_t Element(Values::Pattern pattern, const Format& f,
       const int below = in_tile == leader ? 0 : static_cast<int>(draw % 6);
       return Pack(f, sign, Exponent(f, top - below), Mantissa(f, word));
     }
+    case Values::SMALL_INTEGERS: {
+      // 1, 2, 3 = 1.5 * 2, 4; zero once in five.
+      constexpr std::uint32_t kExponent[] = {0, 1, 1, 2};
+      const std::uint32_t which = draw % 5;
+      if (which == 4) return Pack(f, sign, 0, 0);
+      return Pack(f, sign, Exponent(f, static_cast<int>(kExponent[which])),
+                  which == 2 ? 1u << (f.mantissa_bits - 1) : 0);
+    }
     case Values::ZERO:
     default:
       return 0;
