@@ -18,7 +18,7 @@ constexpr std::uint32_t kFltMinBits = 0x00800000;
 constexpr std::uint32_t kTenToMinus4Bits = 0x38d1b717;
 
 // Copies every field that `into` leaves unset (zero, empty) from `from`,
-// message by message.
+// message by message. An unset arithmetic means unknown and stays so.
 void FillFrom(const Message& from, Message* into) {
   const Reflection* reflection = into->GetReflection();
   for (int i = 0; i < into->GetDescriptor()->field_count(); ++i) {
@@ -38,6 +38,7 @@ void FillFrom(const Message& from, Message* into) {
     }
     switch (field->cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
+        if (field->message_type() == Arithmetic::descriptor()) break;
         FillFrom(reflection->GetMessage(from, field),
                  reflection->MutableMessage(into, field));
         break;
@@ -138,6 +139,18 @@ Contract MakeBuiltin() {
   }
   c.mutable_qk()->set_scale_rule(ReaderSide::SCALE_RAW);
   c.mutable_v()->set_scale_rule(ReaderSide::SCALE_RAW);
+  Arithmetic& a = *c.mutable_arithmetic();
+  a.set_dequantised(Arithmetic::DEQUANTISED_BF16);
+  a.set_query(Arithmetic::QUERY_BF16);
+  a.set_weights(Arithmetic::WEIGHTS_BF16);
+  a.set_block(64);
+  a.set_blocks_per_split(8);
+  a.set_partials(Arithmetic::PARTIALS_FP32);
+  a.set_accumulator(Arithmetic::IEEE_FP32);
+  a.set_accumulator_bits(24);
+  // exp2f of the CUDA math library: 2 ulp (CUDA C++ Programming Guide).
+  a.set_exp2_relative_error(0x1p-22);
+  a.set_denormals(Arithmetic::DENORMALS_KEPT);
   return c;
 }
 

@@ -36,6 +36,9 @@ TEST(Contracts, DefaultsFillWhatIsUnset) {
   absl::StatusOr<Contract> c =
       ParseContractText("writer { scale: POW2_CEIL pe_dims: 64 }");
   ASSERT_TRUE(c.ok()) << c.status();
+  // Unknown arithmetic is a declaration of its own.
+  EXPECT_FALSE(c->has_arithmetic());
+  *c->mutable_arithmetic() = BuiltinContract().arithmetic();
   ExpectAllSet(*c);
   EXPECT_EQ(c->writer().scale(), WriterContract::POW2_CEIL);
   EXPECT_EQ(c->writer().pe_dims_size(), 1);
