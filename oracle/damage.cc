@@ -1,0 +1,481 @@
+#include "oracle/damage.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "oracle/bf16.h"
+#include "oracle/expect_parts.h"
+#include "oracle/gather_rows.h"
+#include "oracle/layout.h"
+#include "oracle/tensor_view.h"
+#include "oracle/write_plan.h"
+
+namespace mlafuzz::oracle {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+bool Equal(Bytes a, Bytes b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
+}
+
+void Count(Region* region, int tensor, std::int64_t at) {
+  if (region->count++ == 0) {
+    region->tensor = tensor;
+    region->at = at;
+  }
+}
+
+// --------------------------------------------- what a contract leaves open
+
+bool LeavesScaleNanOpen(const Contract& contract) {
+  return contract.writer().nan() == WriterContract::NAN_POISONS_SCALE;
+}
+bool LeavesValueNanOpen(const Contract& contract) {
+  return contract.gather().nan() == GatherContract::NAN_ANY;
+}
+
+bool BothNan32(const std::uint8_t* a, const std::uint8_t* b) {
+  return IsNanBits(LoadBytes<std::uint32_t>(a)) &&
+         IsNanBits(LoadBytes<std::uint32_t>(b));
+}
+bool BothNan16(const std::uint8_t* a, const std::uint8_t* b) {
+  return IsBf16Nan(LoadBytes<std::uint16_t>(a)) &&
+         IsBf16Nan(LoadBytes<std::uint16_t>(b));
+}
+
+// `got` with NaN payloads that the contract leaves open set to the expected.
+std::vector<std::uint8_t> SettleScales(const PoolImage& pool, Bytes expected,
+                                       Bytes got) {
+  std::vector<std::uint8_t> out(got.begin(), got.end());
+  const RowLayout& layout = LayoutOf(pool.layout);
+  for (std::int64_t slot = 0; slot < pool.slots(); ++slot) {
+    for (int tile = 0; tile < layout.tiles(); ++tile) {
+      const std::size_t at = static_cast<std::size_t>(
+          pool.RowAt(slot) + layout.scales_at + tile * layout.scale_bytes);
+      if (at + 4 <= out.size() &&
+          BothNan32(expected.data() + at, out.data() + at)) {
+        std::memcpy(out.data() + at, expected.data() + at, 4);
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<std::uint8_t> SettleValues(const Tensor& dst, Bytes expected,
+                                       Bytes got) {
+  std::vector<std::uint8_t> out(got.begin(), got.end());
+  const std::int64_t columns =
+      std::min<std::int64_t>(dst.shape[1], kLatentColumns);
+  for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const std::size_t at =
+          static_cast<std::size_t>(2 * (row * dst.strides[0] + column));
+      if (at + 2 <= out.size() &&
+          BothNan16(expected.data() + at, out.data() + at)) {
+        std::memcpy(out.data() + at, expected.data() + at, 2);
+      }
+    }
+  }
+  return out;
+}
+
+// ---------------------------------------------------------------- matching
+
+// Whether `got` equals `expected` outside the unsettled ranges of `tensor`. In
+// them each byte must be the one of `other`, if that is given.
+bool EqualOutside(Bytes expected, Bytes got,
+                  const std::vector<ByteRange>& unsettled, int tensor,
+                  Bytes other) {
+  std::vector<std::uint8_t> settled(got.begin(), got.end());
+  for (const ByteRange& range : unsettled) {
+    if (range.tensor != tensor) continue;
+    for (std::int64_t i = range.begin; i < range.end; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i);
+      if (at >= settled.size()) break;
+      if (other.empty() || settled[at] == other[at]) {
+        settled[at] = expected[at];
+      }
+    }
+  }
+  return Equal(expected, settled);
+}
+
+// A pool in which every row written twice holds the other order's bytes: what
+// a race may leave of them, byte by byte.
+std::vector<std::uint8_t> OtherOrder(const Contract& contract,
+                                     const CaseImage& image, int step,
+                                     Bytes pool_before) {
+  Contract other = contract;
+  other.mutable_writer()->set_duplicates(WriterContract::FIRST_WINS);
+  return Expect(other, image, step, pool_before).pool;
+}
+
+}  // namespace
+
+bool AfterImageOf(const StepImage& step, const StepObservation& observed,
+                  Bytes pool_after, AfterImage* after) {
+  after->pool = pool_after;
+  if (observed.pool && observed.pool->size() != pool_after.size()) return false;
+  after->outputs.resize(step.tensors.size());
+  if (!observed.outputs.empty() &&
+      observed.outputs.size() != step.tensors.size()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+    const Tensor& tensor = step.tensors[i];
+    if (!tensor.output) continue;
+    after->outputs[i] = tensor.bytes;
+    if (observed.outputs.empty() || observed.outputs[i].empty()) continue;
+    if (observed.outputs[i].size() != tensor.bytes.size()) return false;
+    after->outputs[i] = observed.outputs[i];
+  }
+  return true;
+}
+
+bool Matches(const Contract& contract, const CaseImage& image, int step,
+             Bytes pool_before, const Expectation& expected,
+             const AfterImage& after) {
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  const bool writes = s.kernel == Kernel::kWriter;
+  const Bytes pool = ExpectedPool(expected, pool_before);
+  const auto forgive = [&](Bytes want, Bytes got, int tensor) {
+    if (expected.unsettled.empty()) return false;
+    std::vector<std::uint8_t> other;
+    if (writes) other = OtherOrder(contract, image, step, pool_before);
+    return EqualOutside(want, got, expected.unsettled, tensor, other);
+  };
+  if (!Equal(pool, after.pool)) {
+    bool equal = false;
+    if (writes && LeavesScaleNanOpen(contract)) {
+      equal = Equal(pool, SettleScales(image.pool, pool, after.pool));
+    }
+    if (!equal && !forgive(pool, after.pool, -1)) return false;
+  }
+  for (std::size_t i = 0; i < s.tensors.size(); ++i) {
+    if (!s.tensors[i].output) continue;
+    if (Equal(expected.outputs[i], after.outputs[i])) continue;
+    std::vector<std::uint8_t> settled;
+    Bytes got = after.outputs[i];
+    if (s.kernel == Kernel::kGather && LeavesValueNanOpen(contract)) {
+      settled = SettleValues(s.tensors[i], expected.outputs[i], got);
+      got = settled;
+      if (Equal(expected.outputs[i], got)) continue;
+    }
+    if (!forgive(expected.outputs[i], got, static_cast<int>(i))) return false;
+  }
+  return true;
+}
+
+PoolPlace PlaceInPool(const PoolImage& pool, std::int64_t at) {
+  PoolPlace place;
+  const std::int64_t inside = at - pool.offset;
+  if (inside < 0 || pool.page_stride <= 0 || pool.row_stride <= 0) return place;
+  const std::int64_t page = std::min(inside / pool.page_stride, pool.pages - 1);
+  const std::int64_t in_page = inside - page * pool.page_stride;
+  const std::int64_t row =
+      std::min(in_page / pool.row_stride, pool.page_size - 1);
+  const std::int64_t byte = in_page - row * pool.row_stride;
+  if (byte >= pool.row_bytes) return place;
+  place.slot = page * pool.page_size + row;
+  place.byte = byte;
+  return place;
+}
+
+// ---------------------------------------------------------------- assessing
+
+namespace {
+
+class Assessor {
+ public:
+  Assessor(const Contract& contract, const CaseImage& image, int step,
+           Bytes pool_before, const Expectation& expected,
+           const AfterImage& after)
+      : contract_(contract),
+        pool_(image.pool),
+        layout_(LayoutOf(image.pool.layout)),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        before_(pool_before),
+        expected_(expected),
+        after_(after) {}
+
+  Damage Run() {
+    switch (step_.kernel) {
+      case Kernel::kWriter:
+        AssessRows();
+        break;
+      case Kernel::kGather:
+        AssessDst();
+        AssessUnchangedPool();
+        break;
+      case Kernel::kConvert:
+        AssessIndices();
+        AssessUnchangedPool();
+        break;
+      case Kernel::kDecode:
+        break;
+    }
+    return damage_;
+  }
+
+ private:
+  // ---- writer
+
+  void AssessRows() {
+    const Bytes want = ExpectedPool(expected_, before_);
+    // Bytes not yet accounted for.
+    rest_.assign(after_.pool.begin(), after_.pool.end());
+    if (LeavesScaleNanOpen(contract_)) {
+      rest_ = SettleScales(pool_, want, after_.pool);
+    }
+    const WritePlan plan = PlanWrites(contract_.writer(), pool_, step_);
+    std::vector<std::int64_t> places;
+    for (const RowWrite& row : plan.rows) places.push_back(row.at);
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    damage_.rows = static_cast<std::int64_t>(places.size());
+    for (std::int64_t at : places) AssessRow(at, want);
+    FindSkippedRows(plan, places);
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      if (rest_[i] != want[i]) {
+        Count(&damage_.foreign, -1, static_cast<std::int64_t>(i));
+      }
+    }
+  }
+
+  void AssessRow(std::int64_t at, Bytes want) {
+    std::uint8_t* got = rest_.data() + at;
+    const std::uint8_t* row = want.data() + at;
+    const std::size_t size = static_cast<std::size_t>(layout_.row_bytes);
+    if (std::memcmp(got, row, size) == 0) return;
+    ++damage_.wrong_rows;
+    const Tensor* k_pe = step_.Find(TensorId::kKPe);
+    const bool nope = k_pe == nullptr || k_pe->shape[1] == 0;
+    if (std::memcmp(got, before_.data() + at, size) == 0) {
+      Count(&damage_.untouched_rows, -1, at);
+    } else {
+      for (int i = 0; i < layout_.row_bytes; ++i) {
+        if (got[i] == row[i]) continue;
+        Region* region = i < layout_.scales_at ? &damage_.codes
+                         : i < layout_.rope_at ? &damage_.scales
+                         : nope                ? &damage_.tail
+                                               : &damage_.rope;
+        Count(region, -1, at + i);
+      }
+    }
+    std::memcpy(got, row, size);
+  }
+
+  // Rows that changed without being named by any slot, and hold exactly what a
+  // skipped token's row would.
+  void FindSkippedRows(const WritePlan& plan,
+                       const std::vector<std::int64_t>& places) {
+    constexpr int kMaxTrials = 4096;
+    int trials = 0;
+    const std::size_t size = static_cast<std::size_t>(layout_.row_bytes);
+    std::vector<std::uint8_t> row(size);
+    const Bytes want = ExpectedPool(expected_, before_);
+    for (std::int64_t slot = 0; slot < pool_.slots(); ++slot) {
+      const std::int64_t at = pool_.RowAt(slot);
+      if (at + layout_.row_bytes > static_cast<std::int64_t>(rest_.size()) ||
+          std::memcmp(rest_.data() + at, want.data() + at, size) == 0 ||
+          std::binary_search(places.begin(), places.end(), at)) {
+        continue;
+      }
+      for (std::int64_t token : plan.skipped) {
+        if (++trials > kMaxTrials) return;
+        std::memcpy(row.data(), before_.data() + at, size);
+        WriteRow(contract_.writer(), pool_, step_, token, row.data());
+        if (std::memcmp(row.data(), rest_.data() + at, size) != 0) continue;
+        Count(&damage_.skipped_rows, -1, at);
+        std::memcpy(rest_.data() + at, want.data() + at, size);
+        break;
+      }
+    }
+  }
+
+  // ---- gather
+
+  void AssessDst() {
+    const int index = IndexOf(TensorId::kDst);
+    if (index < 0) return;
+    const Tensor& dst = step_.tensors[index];
+    const std::vector<std::uint8_t>& want = expected_.outputs[index];
+    rest_.assign(after_.outputs[index].begin(), after_.outputs[index].end());
+    if (LeavesValueNanOpen(contract_)) {
+      rest_ = SettleValues(dst, want, after_.outputs[index]);
+    }
+    const bool nope = step_.step != nullptr && step_.step->gather().nope();
+    std::vector<std::uint8_t> owned(static_cast<std::size_t>(dst.shape[0]), 0);
+    if (DTypeSize(dst.dtype) == 2 && dst.shape[1] == kDenseColumns) {
+      ForEachGatherRow(contract_.gather(), pool_, step_,
+                       [&](const GatherRow& row) {
+                         if (row.source == GatherRow::Source::kSlot) {
+                           owned[static_cast<std::size_t>(row.row)] = 1;
+                         }
+                       });
+    }
+    for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
+      if (!owned[static_cast<std::size_t>(row)]) continue;
+      ++damage_.rows;
+      const std::int64_t at = 2 * row * dst.strides[0];
+      std::uint8_t* got = rest_.data() + at;
+      const std::size_t size = 2 * kDenseColumns;
+      if (std::memcmp(got, want.data() + at, size) == 0) continue;
+      ++damage_.wrong_rows;
+      if (std::memcmp(got, dst.bytes.data() + at, size) == 0) {
+        Count(&damage_.missing_rows, index, at);
+      } else {
+        for (int column = 0; column < kDenseColumns; ++column) {
+          const std::int64_t i = 2 * column;
+          if (std::memcmp(got + i, want.data() + at + i, 2) == 0) continue;
+          Region* region = column < kLatentColumns ? &damage_.values
+                           : nope                  ? &damage_.gather_tail
+                                                   : &damage_.gather_rope;
+          Count(region, index, at + i);
+        }
+      }
+      std::memcpy(got, want.data() + at, size);
+    }
+    for (std::size_t i = 0; i < rest_.size(); ++i) {
+      if (rest_[i] != want[i]) {
+        Count(&damage_.foreign, index, static_cast<std::int64_t>(i));
+      }
+    }
+  }
+
+  // ---- convert
+
+  void AssessIndices() {
+    for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
+      const Tensor& tensor = step_.tensors[t];
+      if (!tensor.output) continue;
+      const bool counts = tensor.id == TensorId::kValidCount;
+      Region* region = counts ? &damage_.counts : &damage_.indices;
+      const int index = static_cast<int>(t);
+      const std::vector<std::uint8_t>& want = expected_.outputs[t];
+      rest_.assign(after_.outputs[t].begin(), after_.outputs[t].end());
+      const std::int64_t columns = tensor.ndim == 1 ? 1 : tensor.shape[1];
+      for (std::int64_t row = 0; row < tensor.shape[0]; ++row) {
+        bool wrong = false;
+        for (std::int64_t column = 0; column < columns; ++column) {
+          const std::int64_t at = 4 * (row * tensor.strides[0] + column);
+          if (std::memcmp(rest_.data() + at, want.data() + at, 4) == 0) {
+            continue;
+          }
+          wrong = true;
+          Count(region, index, at);
+          std::memcpy(rest_.data() + at, want.data() + at, 4);
+        }
+        if (!counts) {
+          ++damage_.rows;
+          damage_.wrong_rows += wrong ? 1 : 0;
+        }
+      }
+      for (std::size_t i = 0; i < rest_.size(); ++i) {
+        if (rest_[i] != want[i]) {
+          Count(&damage_.foreign, index, static_cast<std::int64_t>(i));
+        }
+      }
+    }
+  }
+
+  // ---- all
+
+  void AssessUnchangedPool() {
+    if (Equal(before_, after_.pool)) return;
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+      if (before_[i] != after_.pool[i]) {
+        Count(&damage_.foreign, -1, static_cast<std::int64_t>(i));
+      }
+    }
+  }
+
+  int IndexOf(TensorId id) const {
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].id == id) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  const Contract& contract_;
+  const PoolImage& pool_;
+  const RowLayout& layout_;
+  const StepImage& step_;
+  const Bytes before_;
+  const Expectation& expected_;
+  const AfterImage& after_;
+  std::vector<std::uint8_t> rest_;
+  Damage damage_;
+};
+
+const char* RowPart(const RowLayout& layout, std::int64_t byte) {
+  if (byte < layout.scales_at) return "code";
+  if (byte < layout.rope_at) return "scale";
+  if (byte < layout.rope_end()) return "tail";
+  return "past the row";
+}
+
+}  // namespace
+
+Damage Assess(const Contract& contract, const CaseImage& image, int step,
+              Bytes pool_before, const Expectation& expected,
+              const AfterImage& after) {
+  return Assessor(contract, image, step, pool_before, expected, after).Run();
+}
+
+std::string DescribeFirst(const CaseImage& image, int step, Bytes pool_before,
+                          const Expectation& expected, const AfterImage& after,
+                          const Region& region) {
+  if (region.at < 0) return "";
+  const std::size_t at = static_cast<std::size_t>(region.at);
+  if (region.tensor < 0) {
+    const PoolPlace place = PlaceInPool(image.pool, region.at);
+    const std::uint8_t want = ExpectedPool(expected, pool_before)[at];
+    const std::uint8_t got = after.pool[at];
+    if (place.slot < 0) {
+      return absl::StrFormat(
+          "pool byte %d (%s): expected 0x%02x, got 0x%02x",
+          region.at - image.pool.offset,
+          region.at < image.pool.offset ? "before page 0" : "between rows",
+          want, got);
+    }
+    return absl::StrFormat("slot %d byte %d (%s): expected 0x%02x, got 0x%02x",
+                           place.slot, place.byte,
+                           RowPart(LayoutOf(image.pool.layout), place.byte),
+                           want, got);
+  }
+  const Tensor& tensor = image.steps[static_cast<std::size_t>(step)]
+                             .tensors[static_cast<std::size_t>(region.tensor)];
+  const std::vector<std::uint8_t>& want = expected.outputs[region.tensor];
+  const Bytes got = after.outputs[region.tensor];
+  const std::int64_t size = DTypeSize(tensor.dtype);
+  const std::int64_t element = region.at / size;
+  const std::int64_t stride = tensor.strides[0];
+  const std::int64_t row = stride > 0 ? element / stride : 0;
+  const std::int64_t column = stride > 0 ? element % stride : element;
+  const std::string where =
+      tensor.ndim == 1 ? absl::StrCat(TensorName(tensor.id), "[", element, "]")
+                       : absl::StrCat(TensorName(tensor.id), " row ", row,
+                                      " column ", column);
+  const std::size_t start = static_cast<std::size_t>(element * size);
+  if (size == 4 && start + 4 <= want.size()) {
+    return absl::StrFormat("%s: expected %d, got %d", where,
+                           LoadBytes<std::int32_t>(want.data() + start),
+                           LoadBytes<std::int32_t>(got.data() + start));
+  }
+  if (size == 2 && start + 2 <= want.size()) {
+    const std::uint16_t a = LoadBytes<std::uint16_t>(want.data() + start);
+    const std::uint16_t b = LoadBytes<std::uint16_t>(got.data() + start);
+    return absl::StrFormat("%s: expected 0x%04x (%g), got 0x%04x (%g)", where,
+                           a, Bf16Value(a), b, Bf16Value(b));
+  }
+  return absl::StrFormat("%s byte %d: expected 0x%02x, got 0x%02x", where,
+                         region.at, want[at], got[at]);
+}
+
+}  // namespace mlafuzz::oracle

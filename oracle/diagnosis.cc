@@ -1,0 +1,514 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "corpus/contracts.h"
+#include "oracle/damage.h"
+#include "oracle/expect.h"
+#include "oracle/gather_rows.h"
+#include "oracle/judge.h"
+#include "oracle/layout.h"
+#include "oracle/pool_history.h"
+#include "oracle/tensor_view.h"
+#include "oracle/validity.h"
+#include "oracle/write_plan.h"
+
+// How a cause is found:
+//   1. A call that did not end as it should is explained by how it ended.
+//   2. Every contract with one other rule is asked what it would have left
+//      behind. The first that predicts the after-image bit for bit is the
+//      cause. Weaker evidence comes after: a rule that reads or writes outside
+//      what the oracle sees, right in all bytes that it does see.
+//   3. If none does, the damage itself is given a name.
+namespace mlafuzz {
+namespace {
+
+using oracle::AfterImage;
+using oracle::Damage;
+using oracle::GatherRow;
+using oracle::Region;
+using oracle::RowLayout;
+using oracle::RowWrite;
+
+class Diagnostician {
+ public:
+  Diagnostician(const Contract& contract, const CaseImage& image, int step,
+                const oracle::PoolHistory& history,
+                const StepObservation& observed, const Check& check)
+      : contract_(contract),
+        image_(image),
+        index_(step),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        layout_(oracle::LayoutOf(image.pool.layout)),
+        before_(history.before()),
+        observed_(observed),
+        check_(check) {
+    seen_ = oracle::AfterImageOf(step_, observed, history.after(), &after_);
+  }
+
+  Diagnosis Run() {
+    if (Diagnosis d = ByEnding(); !d.key.empty()) return d;
+    if (!seen_) return Pattern("protocol", check_.detail);
+    expected_ = Expect(contract_, image_, index_, before_);
+    matches_ =
+        oracle::Matches(contract_, image_, index_, before_, expected_, after_);
+    if (!matches_) {
+      damage_ =
+          oracle::Assess(contract_, image_, index_, before_, expected_, after_);
+    }
+    if (Diagnosis d = ByNeighbour(); !d.key.empty()) return d;
+    return ByDamage();
+  }
+
+ private:
+  static Diagnosis Pattern(std::string key, std::string cause) {
+    return {.field = "", .key = std::move(key), .cause = std::move(cause)};
+  }
+
+  // ---- 1. endings
+
+  Diagnosis ByEnding() {
+    const std::string kernel = KernelName(step_.kernel);
+    switch (observed_.status) {
+      case CallStatus::kCrash:
+      case CallStatus::kHang:
+      case CallStatus::kOutOfMemory:
+      case CallStatus::kProtocol:
+        return ByDeath();
+      case CallStatus::kFault: {
+        const std::string message = absl::AsciiStrToLower(observed_.message);
+        std::string key = "fault";
+        for (const char* kind : {"deadlock", "diverge", "race"}) {
+          if (absl::StrContains(message, kind)) {
+            key = kind == absl::string_view("diverge") ? "divergence" : kind;
+            break;
+          }
+        }
+        return Pattern(key, absl::StrCat("the lanes of the ", kernel,
+                                         " were stopped: ", observed_.message));
+      }
+      default:
+        break;
+    }
+    const StepValidity validity = Classify(contract_, image_, index_);
+    if (observed_.status == CallStatus::kRefused &&
+        validity.validity != Validity::kInvalid &&
+        check_.property == property::kRefusal) {
+      return Pattern("refused-valid",
+                     absl::StrCat("the ", kernel, " refuses a ",
+                                  ValidityName(validity.validity),
+                                  " call: ", observed_.message));
+    }
+    if (validity.validity == Validity::kInvalid) {
+      if (observed_.status == CallStatus::kRefused) {
+        return check_.property == property::kRefusal
+                   ? Pattern("refused-silently",
+                             absl::StrCat("the ", kernel,
+                                          " refuses without a reason: ",
+                                          validity.reason))
+                   : Pattern("refused-with-trace",
+                             absl::StrCat("the ", kernel,
+                                          " refuses, but leaves a trace: ",
+                                          check_.detail));
+      }
+      return {.field = validity.rule,
+              .key = "accepted-invalid",
+              .cause = absl::StrCat("the ", kernel,
+                                    " accepts what its contract refuses (",
+                                    validity.rule, "): ", validity.reason)};
+    }
+    if (observed_.status == CallStatus::kRefused) {
+      return Pattern("refused-with-trace", check_.detail);
+    }
+    if (observed_.status == CallStatus::kError) {
+      if (step_.kernel == Kernel::kWriter &&
+          oracle::Length(step_.Find(TensorId::kSlotMapping)) == 0) {
+        for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
+          if (n.changed == WriterContract::ZeroTokens_Name(
+                               WriterContract::ZERO_TOKENS_LAUNCH_ERROR)) {
+            return Named(n, absl::StrCat("a call without tokens ends in: ",
+                                         observed_.message));
+          }
+        }
+      }
+      return Pattern("error",
+                     absl::StrCat("the ", kernel,
+                                  " reports an error: ", observed_.message));
+    }
+    return {};
+  }
+
+  // The process died: the pool is gone, but a rule that addresses rows outside
+  // of it is the likely reason.
+  Diagnosis ByDeath() {
+    const std::string name = CallStatusName(observed_.status);
+    if (observed_.status == CallStatus::kCrash) {
+      for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
+        if (n.field != "writer.slots") continue;
+        const Expectation other = Expect(n.contract, image_, index_, before_);
+        if (other.outside_writes == 0) continue;
+        return Named(
+            n, absl::StrCat("the process died; that rule sends ",
+                            other.outside_writes, " rows outside the pool"));
+      }
+    }
+    return Pattern(name, absl::StrCat("the ", KernelName(step_.kernel),
+                                      " ended in ", name, ": ", check_.detail));
+  }
+
+  // ---- 2. neighbouring contracts
+
+  enum class Evidence {
+    kExact,      // predicts every byte
+    kUnsettled,  // predicts every byte that does not depend on foreign memory
+    kOutside,    // predicts the pool, and rows outside of it were hit
+    kNone,
+  };
+
+  Evidence Weigh(const Neighbour& n) const {
+    const Expectation other = Expect(n.contract, image_, index_, before_);
+    const bool hit = HitBelowPool();
+    if (matches_) {
+      // Only memory safety failed: the rule must reach outside.
+      if (other.outside_writes == 0 || !hit) return Evidence::kNone;
+    }
+    if (oracle::Matches(n.contract, image_, index_, before_, other, after_)) {
+      if (matches_) return Evidence::kOutside;
+      return other.unsettled.empty() ? Evidence::kExact : Evidence::kUnsettled;
+    }
+    if (n.field != "writer.slots" || !ReachesBelowPool(other)) {
+      return Evidence::kNone;
+    }
+    // Another division of a negative slot, or a row half inside: compare from
+    // page 0 on alone.
+    AfterImage in_pool = after_;
+    std::vector<std::uint8_t> pool(after_.pool.begin(), after_.pool.end());
+    const absl::Span<const std::uint8_t> want =
+        oracle::ExpectedPool(other, before_);
+    const std::size_t offset = static_cast<std::size_t>(image_.pool.offset);
+    const bool damaged_before =
+        !std::equal(pool.begin(), pool.begin() + offset, before_.begin());
+    if (!hit && !damaged_before) return Evidence::kNone;
+    std::copy_n(want.begin(), offset, pool.begin());
+    in_pool.pool = pool;
+    return oracle::Matches(n.contract, image_, index_, before_, other, in_pool)
+               ? Evidence::kOutside
+               : Evidence::kNone;
+  }
+
+  // Bytes below the pool changed, or a sanitizer spoke: what a negative slot
+  // taken for an address does.
+  bool HitBelowPool() const {
+    return !observed_.reports.empty() ||
+           std::any_of(observed_.strays.begin(), observed_.strays.end(),
+                       [](const Stray& stray) {
+                         return !stray.tensor && stray.first < 0;
+                       });
+  }
+
+  // Whether a rule stores rows outside the pool or before its page 0.
+  bool ReachesBelowPool(const Expectation& other) const {
+    if (other.outside_writes > 0) return true;
+    const absl::Span<const std::uint8_t> pool =
+        oracle::ExpectedPool(other, before_);
+    return !std::equal(pool.begin(), pool.begin() + image_.pool.offset,
+                       before_.begin());
+  }
+
+  Diagnosis ByNeighbour() const {
+    const std::vector<Neighbour> neighbours =
+        Neighbours(contract_, step_.kernel);
+    const Neighbour* best = nullptr;
+    Evidence best_evidence = Evidence::kNone;
+    std::vector<const Neighbour*> explain;
+    for (const Neighbour& n : neighbours) {
+      if (n.field == "writer.zero_tokens") continue;
+      const Evidence evidence = Weigh(n);
+      if (evidence == Evidence::kNone) continue;
+      explain.push_back(&n);
+      if (evidence < best_evidence) {
+        best = &n;
+        best_evidence = evidence;
+      }
+    }
+    std::string others;
+    for (const Neighbour* n : explain) {
+      if (n == best) continue;
+      absl::StrAppend(&others, others.empty() ? "" : ", ", n->field, "=",
+                      n->changed);
+    }
+    if (best == nullptr) return {};
+    std::string seen = WhatIsSeen();
+    if (!others.empty()) {
+      absl::StrAppend(&seen, " (explained as well by ", others, ")");
+    }
+    return Named(*best, seen);
+  }
+
+  static Diagnosis Named(const Neighbour& n, absl::string_view seen) {
+    return {.field = n.field,
+            .key = absl::StrCat(n.field, "=", n.changed),
+            .cause = absl::StrCat(n.field, ": the contract says ", n.declared,
+                                  ", the kernel behaves as ", n.changed, ": ",
+                                  seen)};
+  }
+
+  std::string WhatIsSeen() const {
+    if (matches_) return check_.detail;
+    if (damage_.tail && KeepsTail()) {
+      const oracle::PoolPlace place =
+          oracle::PlaceInPool(image_.pool, damage_.tail.at);
+      const std::uint8_t* row =
+          after_.pool.data() + image_.pool.RowAt(place.slot);
+      const std::uint8_t* tail = row + layout_.rope_at;
+      const bool uniform =
+          std::all_of(tail, tail + 2 * layout_.rope,
+                      [&](std::uint8_t byte) { return byte == *tail; });
+      return absl::StrCat(
+          "bytes ", layout_.rope_at, "..", layout_.rope_end() - 1, " of slot ",
+          place.slot, " keep ",
+          uniform ? absl::StrFormat("0x%02x", *tail) : "what they held");
+    }
+    for (const Region* region : Regions()) {
+      if (*region) {
+        return absl::StrCat(oracle::DescribeFirst(image_, index_, before_,
+                                                  expected_, after_, *region),
+                            "; ", damage_.wrong_rows, " of ", damage_.rows,
+                            " rows differ");
+      }
+    }
+    return check_.detail;
+  }
+
+  bool KeepsTail() const {
+    const oracle::PoolPlace place =
+        oracle::PlaceInPool(image_.pool, damage_.tail.at);
+    if (place.slot < 0) return false;
+    const std::int64_t at = image_.pool.RowAt(place.slot) + layout_.rope_at;
+    return std::memcmp(after_.pool.data() + at, before_.data() + at,
+                       static_cast<std::size_t>(2 * layout_.rope)) == 0;
+  }
+
+  std::vector<const Region*> Regions() const {
+    return {
+        &damage_.scales,       &damage_.codes,        &damage_.rope,
+        &damage_.tail,         &damage_.skipped_rows, &damage_.untouched_rows,
+        &damage_.missing_rows, &damage_.values,       &damage_.gather_rope,
+        &damage_.gather_tail,  &damage_.indices,      &damage_.counts,
+        &damage_.foreign};
+  }
+
+  // ---- 3. patterns
+
+  Diagnosis ByDamage() const {
+    if (matches_) {
+      if (!observed_.strays.empty()) {
+        return Pattern("writes-outside", check_.detail);
+      }
+      if (!observed_.reports.empty()) {
+        return Pattern("sanitizer", check_.detail);
+      }
+      return Pattern("other", check_.detail);
+    }
+    const std::string numbers =
+        absl::StrCat(damage_.wrong_rows, " of ", damage_.rows, " rows");
+    const std::string first = WhatIsSeen();
+    const std::int64_t untouched =
+        damage_.untouched_rows.count + damage_.missing_rows.count;
+    if (NothingWritten(untouched)) {
+      return Pattern(
+          "nothing-written",
+          absl::StrCat("the ", KernelName(step_.kernel), " left all ",
+                       damage_.rows, " rows as they were"));
+    }
+    if (const std::int64_t repeats = RowsThatRepeatInput(); repeats > 0) {
+      return Pattern(
+          "repeats-input",
+          absl::StrCat(repeats, " of ", damage_.rows,
+                       " rows hold the raw bytes of the input: ", first));
+    }
+    if (Only(untouched)) {
+      return Pattern("rows-missing",
+                     absl::StrCat(untouched, " of ", damage_.rows,
+                                  " rows were never written: ", first));
+    }
+    struct Named {
+      const Region* region;
+      const char* key;
+      const char* words;
+    };
+    for (const Named& named : std::initializer_list<Named>{
+             {&damage_.codes, "codes-only",
+              "codes are wrong while scales and rope are right"},
+             {&damage_.scales, "scales-only",
+              "scales are wrong while codes and rope are right"},
+             {&damage_.rope, "rope-only",
+              "rope is wrong while codes and scales are right"},
+             {&damage_.gather_rope, "rope-only",
+              "rope columns are wrong while the latent ones are right"},
+             {&damage_.tail, "tail", "the reserved tail is wrong"},
+             {&damage_.gather_tail, "tail",
+              "columns of a row without rope are wrong"},
+             {&damage_.values, "values-only",
+              "latent values are wrong while the tail is right"},
+             {&damage_.skipped_rows, "skipped-rows",
+              "rows hold tokens that were to be skipped"},
+             {&damage_.counts, "valid-count",
+              "counts are wrong while the indices are right"},
+             {&damage_.indices, "indices", "indices are wrong"},
+             {&damage_.foreign, "foreign-bytes",
+              "bytes changed that nobody was to change"}}) {
+      if (named.region->count > 0 && Only(named.region->count)) {
+        return Pattern(named.key,
+                       absl::StrCat(named.words, " (", named.region->count,
+                                    " in ", numbers, "): ", first));
+      }
+    }
+    return Pattern("other", absl::StrCat(numbers, " are wrong: ", first));
+  }
+
+  // Whether `count` is all the damage there is.
+  bool Only(std::int64_t count) const {
+    std::int64_t sum = 0;
+    for (const Region* region : Regions()) sum += region->count;
+    return count > 0 && sum == count;
+  }
+
+  bool NothingWritten(std::int64_t untouched) const {
+    if (step_.kernel != Kernel::kConvert) {
+      return damage_.rows > 0 && untouched == damage_.rows && Only(untouched);
+    }
+    if (!damage_.indices) return false;
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].output &&
+          after_.outputs[i] != absl::MakeConstSpan(step_.tensors[i].bytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::int64_t RowsThatRepeatInput() const {
+    switch (step_.kernel) {
+      case Kernel::kWriter:
+        return SlotsThatRepeatInput();
+      case Kernel::kGather:
+        return DstRowsThatRepeatInput();
+      case Kernel::kConvert:
+        return IndexRowsThatRepeatInput();
+      case Kernel::kDecode:
+        break;
+    }
+    return 0;
+  }
+
+  // kv_c's first bytes stand where the codes should.
+  std::int64_t SlotsThatRepeatInput() const {
+    const Tensor& kv_c = *step_.Find(TensorId::kKvC);
+    const absl::Span<const std::uint8_t> want =
+        oracle::ExpectedPool(expected_, before_);
+    const std::size_t size = static_cast<std::size_t>(layout_.codes);
+    std::int64_t rows = 0;
+    for (const RowWrite& row :
+         oracle::PlanWrites(contract_.writer(), image_.pool, step_).rows) {
+      const std::size_t at = static_cast<std::size_t>(
+          row.token * kv_c.strides[0] * DTypeSize(kv_c.dtype));
+      if (at + size > kv_c.bytes.size()) continue;
+      const std::uint8_t* got = after_.pool.data() + row.at;
+      if (std::memcmp(got, want.data() + row.at, size) != 0 &&
+          std::memcmp(got, kv_c.bytes.data() + at, size) == 0) {
+        ++rows;
+      }
+    }
+    return rows;
+  }
+
+  // The cache row's raw bytes stand in dst.
+  std::int64_t DstRowsThatRepeatInput() const {
+    const int index = IndexOf(TensorId::kDst);
+    const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
+    const std::size_t size = static_cast<std::size_t>(layout_.codes);
+    std::int64_t rows = 0;
+    oracle::ForEachGatherRow(
+        contract_.gather(), image_.pool, step_, [&](const GatherRow& row) {
+          if (row.source != GatherRow::Source::kSlot) return;
+          const std::size_t to =
+              static_cast<std::size_t>(2 * row.row * dst.strides[0]);
+          const std::uint8_t* got = after_.outputs[index].data() + to;
+          const std::uint8_t* raw =
+              before_.data() + image_.pool.RowAt(row.slot);
+          if (std::memcmp(got, expected_.outputs[index].data() + to, size) !=
+                  0 &&
+              std::memcmp(got, raw, size) == 0) {
+            ++rows;
+          }
+        });
+    return rows;
+  }
+
+  std::int64_t IndexRowsThatRepeatInput() const {
+    const int index = IndexOf(TensorId::kOut);
+    const Tensor& out = step_.tensors[static_cast<std::size_t>(index)];
+    const Tensor& tokens = *step_.Find(TensorId::kTokenIndices);
+    const std::size_t size = static_cast<std::size_t>(4 * out.shape[1]);
+    std::int64_t rows = 0;
+    for (std::int64_t row = 0; row < out.shape[0]; ++row) {
+      const std::int64_t to = 4 * row * out.strides[0];
+      const std::int64_t from = 4 * row * tokens.strides[0];
+      const std::uint8_t* got = after_.outputs[index].data() + to;
+      if (std::memcmp(got, expected_.outputs[index].data() + to, size) != 0 &&
+          std::memcmp(got, tokens.bytes.data() + from, size) == 0) {
+        ++rows;
+      }
+    }
+    return rows;
+  }
+
+  int IndexOf(TensorId id) const {
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].id == id) return static_cast<int>(i);
+    }
+    return -1;
+  }
+
+  const Contract& contract_;
+  const CaseImage& image_;
+  const int index_;
+  const StepImage& step_;
+  const RowLayout& layout_;
+  const absl::Span<const std::uint8_t> before_;
+  const StepObservation& observed_;
+  const Check& check_;
+  AfterImage after_;
+  bool seen_ = false;
+  Expectation expected_;
+  bool matches_ = false;
+  Damage damage_;
+};
+
+}  // namespace
+
+Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
+                   const Observation& observation, const Check& check) {
+  const std::size_t step = static_cast<std::size_t>(check.step);
+  if (check.step < 0 || step >= image.steps.size() ||
+      step >= observation.steps.size() || image.steps[step].is_patch ||
+      image.steps[step].kernel == Kernel::kDecode) {
+    return {.field = "",
+            .key = check.verdict == Verdict::kProtocol ? "protocol" : "other",
+            .cause = check.detail};
+  }
+  const oracle::PoolHistory history =
+      oracle::PoolHistory::Before(image, observation, check.step);
+  const Contract& contract =
+      *contracts[static_cast<std::size_t>(image.steps[step].kernel)];
+  return Diagnostician(contract, image, check.step, history,
+                       observation.steps[step], check)
+      .Run();
+}
+
+}  // namespace mlafuzz

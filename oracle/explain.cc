@@ -1,0 +1,409 @@
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "oracle/bf16.h"
+#include "oracle/convert_index.h"
+#include "oracle/damage.h"
+#include "oracle/e4m3.h"
+#include "oracle/expect.h"
+#include "oracle/gather_rows.h"
+#include "oracle/judge.h"
+#include "oracle/layout.h"
+#include "oracle/pool_history.h"
+#include "oracle/quantise.h"
+#include "oracle/tensor_view.h"
+#include "oracle/upconvert.h"
+#include "oracle/validity.h"
+#include "oracle/write_plan.h"
+
+namespace mlafuzz {
+namespace {
+
+using oracle::AfterImage;
+using oracle::Damage;
+using oracle::GatherRow;
+using oracle::Region;
+using oracle::RowWrite;
+
+// Where the rules of a default contract come from.
+constexpr char kWriterSource[] =
+    "vLLM csrc/libtorch_stable/cache_kernels.cu, the fp8_ds_mla branch of "
+    "concat_and_cache_mla";
+constexpr char kGatherSource[] =
+    "vLLM csrc/libtorch_stable/cache_kernels.cu, "
+    "cp_gather_and_upconvert_fp8_kv_cache";
+constexpr char kConvertSource[] =
+    "vLLM v1/attention/backends/mla/sparse_utils.py, "
+    "triton_convert_req_index_to_global_index";
+
+float CodeValue(std::uint8_t code) {
+  return oracle::E4m3Values(oracle::E4m3Reading::kFn)[code];
+}
+
+class Explainer {
+ public:
+  Explainer(const Contract& contract, const CaseImage& image, int step,
+            const oracle::PoolHistory& history, const StepObservation& observed)
+      : contract_(contract),
+        image_(image),
+        index_(step),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        layout_(oracle::LayoutOf(image.pool.layout)),
+        before_(history.before()),
+        observed_(observed) {
+    seen_ = oracle::AfterImageOf(step_, observed, history.after(), &after_);
+  }
+
+  void Run(std::string* text) {
+    const StepValidity validity = Classify(contract_, image_, index_);
+    absl::StrAppend(text, "call: ", ValidityName(validity.validity));
+    if (!validity.rule.empty()) {
+      absl::StrAppend(text, " by ", validity.rule, " (", validity.reason, ")");
+    }
+    absl::StrAppend(text, ", ended ", CallStatusName(observed_.status));
+    if (!observed_.message.empty()) {
+      absl::StrAppend(text, ": ", observed_.message);
+    }
+    absl::StrAppend(text, "\n");
+    for (const Stray& stray : observed_.strays) {
+      absl::StrAppend(text, "stray: ", stray.count, " bytes of ",
+                      stray.tensor ? TensorName(*stray.tensor) : "the pool",
+                      " from ", stray.first, " to ", stray.last, "\n");
+    }
+    for (const std::string& report : observed_.reports) {
+      absl::StrAppend(text, "report: ", report, "\n");
+    }
+    const bool judged = validity.validity == Validity::kValid ||
+                        validity.validity == Validity::kBoundary;
+    if (!judged || !seen_ || observed_.status != CallStatus::kOk) return;
+    expected_ = Expect(contract_, image_, index_, before_);
+    if (oracle::Matches(contract_, image_, index_, before_, expected_,
+                        after_)) {
+      absl::StrAppend(text, "all bytes are as expected\n");
+      return;
+    }
+    damage_ =
+        oracle::Assess(contract_, image_, index_, before_, expected_, after_);
+    FirstWrong(text);
+    Counts(text);
+  }
+
+ private:
+  void FirstWrong(std::string* text) const {
+    const Region* region = nullptr;
+    for (const Region* r :
+         {&damage_.codes, &damage_.scales, &damage_.rope, &damage_.tail,
+          &damage_.untouched_rows, &damage_.skipped_rows, &damage_.values,
+          &damage_.missing_rows, &damage_.gather_rope, &damage_.gather_tail,
+          &damage_.indices, &damage_.counts, &damage_.foreign}) {
+      if (*r) {
+        region = r;
+        break;
+      }
+    }
+    if (region == nullptr) return;
+    absl::StrAppend(text, "first wrong: ",
+                    oracle::DescribeFirst(image_, index_, before_, expected_,
+                                          after_, *region),
+                    "\n");
+    switch (step_.kernel) {
+      case Kernel::kWriter:
+        ExplainSlot(*region, text);
+        break;
+      case Kernel::kGather:
+        ExplainDst(*region, text);
+        break;
+      case Kernel::kConvert:
+        ExplainIndex(*region, text);
+        break;
+      case Kernel::kDecode:
+        break;
+    }
+  }
+
+  // ---- writer
+
+  void ExplainSlot(const Region& region, std::string* text) const {
+    const oracle::PoolPlace place = oracle::PlaceInPool(image_.pool, region.at);
+    if (place.slot < 0) return;
+    absl::StrAppend(text, "  slot ", place.slot, ": page ",
+                    place.slot / image_.pool.page_size, ", row ",
+                    place.slot % image_.pool.page_size, "\n");
+    const std::int64_t at = image_.pool.RowAt(place.slot);
+    const RowWrite* write = nullptr;
+    const oracle::WritePlan plan =
+        oracle::PlanWrites(contract_.writer(), image_.pool, step_);
+    for (const RowWrite& row : plan.rows) {
+      if (row.at == at) write = &row;
+    }
+    if (write == nullptr) {
+      absl::StrAppend(text, "  no token is for this slot\n");
+      return;
+    }
+    absl::StrAppend(text, "  token ", write->token, " is for this slot\n");
+    if (place.byte >= layout_.rope_at) {
+      ExplainTail(write->token, place.byte, text);
+    } else {
+      ExplainTile(write->token, at, place.byte, text);
+    }
+  }
+
+  void ExplainTail(std::int64_t token, std::int64_t byte,
+                   std::string* text) const {
+    const Tensor* k_pe = step_.Find(TensorId::kKPe);
+    const std::int64_t column = (byte - layout_.rope_at) / 2;
+    if (k_pe == nullptr || column >= k_pe->shape[1]) {
+      absl::StrAppend(
+          text, "  rule writer.tail: ",
+          WriterContract::Tail_Name(contract_.writer().tail()),
+          " (vLLM #55277: every reader of the row sees exact zeros)\n");
+      return;
+    }
+    const oracle::Storage<std::uint16_t> rope(k_pe);
+    absl::StrAppendFormat(
+        text, "  input k_pe[%d, %d]: 0x%04x; rule: copied bit for bit (%s)\n",
+        token, column, rope[token * k_pe->strides[0] + column], kWriterSource);
+  }
+
+  void ExplainTile(std::int64_t token, std::int64_t at, std::int64_t byte,
+                   std::string* text) const {
+    const WriterContract& rules = contract_.writer();
+    const Tensor& kv_c = *step_.Find(TensorId::kKvC);
+    const bool is_code = byte < layout_.scales_at;
+    const std::int64_t tile =
+        is_code ? byte / layout_.tile
+                : (byte - layout_.scales_at) / layout_.scale_bytes;
+    const oracle::Storage<std::uint16_t> source(&kv_c);
+    std::vector<std::uint16_t> x;
+    for (int i = 0; i < layout_.tile; ++i) {
+      x.push_back(source[token * kv_c.strides[0] + tile * layout_.tile + i]);
+    }
+    const oracle::Quantiser quantiser(rules);
+    const float amax = quantiser.TileAmax(kv_c.dtype, x);
+    const std::int64_t scale_at =
+        at + layout_.scales_at + tile * layout_.scale_bytes;
+    const std::uint32_t want = oracle::LoadBytes<std::uint32_t>(
+        oracle::ExpectedPool(expected_, before_).data() + scale_at);
+    const std::uint32_t got =
+        oracle::LoadBytes<std::uint32_t>(after_.pool.data() + scale_at);
+    absl::StrAppendFormat(
+        text,
+        "  tile %d: amax %.9g, scale expected 0x%08x (%.9g), got 0x%08x "
+        "(%.9g)\n",
+        tile, amax, want, std::bit_cast<float>(want), got,
+        std::bit_cast<float>(got));
+    if (is_code) {
+      const std::size_t i = static_cast<std::size_t>(byte % layout_.tile);
+      const std::uint8_t want_code =
+          oracle::ExpectedPool(expected_, before_)[at + byte];
+      const std::uint8_t got_code = after_.pool[at + byte];
+      absl::StrAppendFormat(
+          text,
+          "  input kv_c[%d, %d]: %s 0x%04x (%.9g); code expected 0x%02x (%g), "
+          "got 0x%02x (%g)\n",
+          token, byte, DTypeName(kv_c.dtype), x[i],
+          oracle::InputValue(kv_c.dtype, x[i]), want_code, CodeValue(want_code),
+          got_code, CodeValue(got_code));
+      absl::StrAppend(text, "  rules writer.code_division: ",
+                      WriterContract::CodeDivision_Name(rules.code_division()),
+                      ", writer.code_rounding: ",
+                      WriterContract::CodeRounding_Name(rules.code_rounding()),
+                      " (", kWriterSource, ")\n");
+    }
+    absl::StrAppend(
+        text,
+        "  rules writer.scale: ", WriterContract::Scale_Name(rules.scale()),
+        ", writer.scale_division: ",
+        WriterContract::ScaleDivision_Name(rules.scale_division()),
+        ", writer.floor: ", WriterContract::Floor_Name(rules.floor()), " ",
+        absl::StrFormat("0x%08x", rules.floor_bits()), " (", kWriterSource,
+        ")\n");
+  }
+
+  // ---- gather
+
+  void ExplainDst(const Region& region, std::string* text) const {
+    if (region.tensor < 0) {
+      absl::StrAppend(text, "  a gather reads the pool and changes nothing\n");
+      return;
+    }
+    const Tensor& dst = step_.tensors[static_cast<std::size_t>(region.tensor)];
+    if (dst.strides[0] <= 0) return;
+    const std::int64_t element = region.at / 2;
+    const std::int64_t row = element / dst.strides[0];
+    const std::int64_t column = element % dst.strides[0];
+    bool found = false;
+    GatherRow source{};
+    oracle::ForEachGatherRow(contract_.gather(), image_.pool, step_,
+                             [&](const GatherRow& r) {
+                               if (r.row != row) return;
+                               found = true;
+                               source = r;
+                             });
+    if (!found) {
+      absl::StrAppend(text, "  no request owns dst row ", row, "\n");
+      return;
+    }
+    absl::StrAppend(text, "  dst row ", row, ": request ", source.request,
+                    ", token ", source.token, ", table column ", source.column,
+                    "\n");
+    if (source.source != GatherRow::Source::kSlot) {
+      absl::StrAppend(
+          text, "  rule gather.table_columns: ",
+          GatherContract::TableColumns_Name(contract_.gather().table_columns()),
+          "\n");
+      return;
+    }
+    absl::StrAppend(text, "  comes from slot ", source.slot, ": page ",
+                    source.page, ", row ", source.slot % image_.pool.page_size,
+                    "\n");
+    const std::uint8_t* in = before_.data() + image_.pool.RowAt(source.slot);
+    const GatherContract& rules = contract_.gather();
+    if (column >= oracle::kLatentColumns) {
+      const bool nope = step_.step != nullptr && step_.step->gather().nope();
+      const std::int64_t i = column - oracle::kLatentColumns;
+      if (i >= layout_.rope) return;
+      absl::StrAppendFormat(
+          text, "  cache bytes %d..%d: 0x%04x; rule %s (%s)\n",
+          layout_.rope_at + 2 * i, layout_.rope_at + 2 * i + 1,
+          oracle::LoadBytes<std::uint16_t>(in + layout_.rope_at + 2 * i),
+          nope ? absl::StrCat("gather.nope_tail: ",
+                              GatherContract::NopeTail_Name(rules.nope_tail()))
+               : "copied bit for bit",
+          kGatherSource);
+      return;
+    }
+    const std::int64_t tile = column / layout_.tile;
+    const std::uint32_t stored = oracle::LoadBytes<std::uint32_t>(
+        in + layout_.scales_at + tile * layout_.scale_bytes);
+    const std::uint8_t code = in[layout_.codes_at + column];
+    const float read = oracle::Upconverter(rules).ReadScale(stored);
+    absl::StrAppendFormat(
+        text, "  code 0x%02x (%g), tile %d scale 0x%08x (%.9g) read as %.9g\n",
+        code, CodeValue(code), tile, stored, std::bit_cast<float>(stored),
+        read);
+    absl::StrAppend(
+        text,
+        "  rules gather.scale: ", GatherContract::Scale_Name(rules.scale()),
+        ", gather.product: ", GatherContract::Product_Name(rules.product()),
+        ", gather.codes: ", GatherContract::Codes_Name(rules.codes()), " (",
+        kGatherSource, ")\n");
+  }
+
+  // ---- convert
+
+  void ExplainIndex(const Region& region, std::string* text) const {
+    if (region.tensor < 0) {
+      absl::StrAppend(text, "  index conversion does not see the pool\n");
+      return;
+    }
+    const Tensor& out = step_.tensors[static_cast<std::size_t>(region.tensor)];
+    const Tensor& tokens = *step_.Find(TensorId::kTokenIndices);
+    const oracle::Storage<std::int32_t> request_of(
+        step_.Find(TensorId::kRequestIds));
+    const oracle::Storage<std::int32_t> token_of(&tokens);
+    const ConvertContract& rules = contract_.convert();
+    if (out.id == TensorId::kValidCount) {
+      absl::StrAppend(text, "  rule convert.valid_count: ",
+                      ConvertContract::ValidCount_Name(rules.valid_count()),
+                      "\n");
+      return;
+    }
+    if (out.strides[0] <= 0) return;
+    const std::int64_t row = region.at / 4 / out.strides[0];
+    const std::int64_t column = region.at / 4 % out.strides[0];
+    if (column >= out.shape[1] || !request_of.Has(row)) return;
+    const std::int32_t token = token_of[row * tokens.strides[0] + column];
+    const oracle::ConvertedIndex index =
+        oracle::IndexConverter(rules, image_.pool, step_)
+            .Convert(request_of[row], token);
+    absl::StrAppend(text, "  token_indices[", row, ", ", column, "]: ", token,
+                    ", request ", request_of[row], ", table column ",
+                    index.column);
+    if (index.kind == oracle::ConvertedIndex::Kind::kSlot) {
+      absl::StrAppend(text, ", page ", index.page, ", slot ", index.slot);
+    } else {
+      absl::StrAppend(text, ", names no slot");
+    }
+    absl::StrAppend(
+        text, "\n  rules convert.invalid: ",
+        ConvertContract::Invalid_Name(rules.invalid()), ", convert.negative: ",
+        ConvertContract::Negative_Name(rules.negative()),
+        ", convert.table_columns: ",
+        ConvertContract::TableColumns_Name(rules.table_columns()),
+        ", convert.order: ", ConvertContract::Order_Name(rules.order()), " (",
+        kConvertSource, ")\n");
+  }
+
+  // ---- all
+
+  void Counts(std::string* text) const {
+    absl::StrAppend(text, "wrong: ", damage_.wrong_rows, " of ", damage_.rows,
+                    " rows");
+    struct Named {
+      const Region* region;
+      const char* name;
+    };
+    for (const Named& named : std::initializer_list<Named>{
+             {&damage_.codes, "codes"},
+             {&damage_.scales, "scale bytes"},
+             {&damage_.rope, "rope bytes"},
+             {&damage_.tail, "tail bytes"},
+             {&damage_.untouched_rows, "rows never written"},
+             {&damage_.skipped_rows, "skipped rows written"},
+             {&damage_.values, "latent values"},
+             {&damage_.gather_rope, "rope values"},
+             {&damage_.gather_tail, "tail values"},
+             {&damage_.missing_rows, "dst rows never written"},
+             {&damage_.indices, "indices"},
+             {&damage_.counts, "counts"},
+             {&damage_.foreign, "bytes of nobody's"}}) {
+      if (*named.region) {
+        absl::StrAppend(text, ", ", named.region->count, " ", named.name);
+      }
+    }
+    absl::StrAppend(text, "\n");
+  }
+
+  const Contract& contract_;
+  const CaseImage& image_;
+  const int index_;
+  const StepImage& step_;
+  const oracle::RowLayout& layout_;
+  const absl::Span<const std::uint8_t> before_;
+  const StepObservation& observed_;
+  AfterImage after_;
+  bool seen_ = false;
+  Expectation expected_;
+  Damage damage_;
+};
+
+}  // namespace
+
+std::string Explain(const Contracts& contracts, const CaseImage& image,
+                    const Observation& observation, const Check& check) {
+  std::string text =
+      absl::StrCat("step ", check.step, " (", KernelName(check.kernel), "), ",
+                   check.property, ": ", VerdictName(check.verdict));
+  if (!check.detail.empty()) absl::StrAppend(&text, ": ", check.detail);
+  absl::StrAppend(&text, "\n");
+  const std::size_t step = static_cast<std::size_t>(check.step);
+  if (check.step < 0 || step >= image.steps.size() ||
+      step >= observation.steps.size() || image.steps[step].is_patch ||
+      image.steps[step].kernel == Kernel::kDecode) {
+    return text;
+  }
+  const oracle::PoolHistory history =
+      oracle::PoolHistory::Before(image, observation, check.step);
+  const Contract& contract =
+      *contracts[static_cast<std::size_t>(image.steps[step].kernel)];
+  Explainer(contract, image, check.step, history, observation.steps[step])
+      .Run(&text);
+  return text;
+}
+
+}  // namespace mlafuzz

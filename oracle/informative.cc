@@ -1,0 +1,69 @@
+#include <algorithm>
+
+#include "corpus/contracts.h"
+#include "oracle/bf16.h"
+#include "oracle/damage.h"
+#include "oracle/expect.h"
+#include "oracle/judge.h"
+#include "oracle/layout.h"
+#include "oracle/tensor_view.h"
+
+namespace mlafuzz {
+namespace {
+
+// Whether some dequantised value is NaN, so that its payload can be seen.
+bool HasNanValue(const StepImage& step, const Expectation& expected) {
+  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+    const Tensor& dst = step.tensors[i];
+    if (dst.id != TensorId::kDst || DTypeSize(dst.dtype) != 2) continue;
+    const oracle::Storage<std::uint16_t> before(&dst);
+    for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
+      for (int column = 0; column < oracle::kLatentColumns; ++column) {
+        const std::int64_t element = row * dst.strides[0] + column;
+        const std::size_t at = static_cast<std::size_t>(2 * element);
+        if (at + 2 > expected.outputs[i].size()) break;
+        const std::uint16_t value =
+            oracle::LoadBytes<std::uint16_t>(expected.outputs[i].data() + at);
+        if (value == oracle::kBf16Nan && before[element] != value) return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool CouldDiffer(const Neighbour& neighbour, const CaseImage& image, int step,
+                 absl::Span<const std::uint8_t> pool_before,
+                 const Expectation& expected) {
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  if (neighbour.field == "writer.zero_tokens") {
+    return oracle::Length(s.Find(TensorId::kSlotMapping)) == 0;
+  }
+  if (neighbour.field == "gather.nan") return HasNanValue(s, expected);
+  const Expectation other =
+      Expect(neighbour.contract, image, step, pool_before);
+  if (other.outside_writes != expected.outside_writes) return true;
+  if (!other.unsettled.empty()) return true;
+  if (other.outputs != expected.outputs) return true;
+  return oracle::ExpectedPool(other, pool_before) !=
+         oracle::ExpectedPool(expected, pool_before);
+}
+
+}  // namespace
+
+std::vector<std::string> InformativeFields(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before) {
+  std::vector<std::string> fields;
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  if (s.is_patch || s.kernel == Kernel::kDecode) return fields;
+  const Expectation expected = Expect(contract, image, step, pool_before);
+  for (const Neighbour& neighbour : Neighbours(contract, s.kernel)) {
+    if (!fields.empty() && fields.back() == neighbour.field) continue;
+    if (CouldDiffer(neighbour, image, step, pool_before, expected)) {
+      fields.push_back(neighbour.field);
+    }
+  }
+  return fields;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,384 @@
+#include "oracle/judge.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "oracle/damage.h"
+#include "oracle/expect.h"
+#include "oracle/pool_history.h"
+#include "oracle/tensor_view.h"
+#include "oracle/validity.h"
+
+// How a step is judged:
+//   1. A call that the target lacks, or that has no oracle, is skipped.
+//   2. The case is classified under the contract; what is unspecified is not
+//      judged.
+//   3. A process that died, hung or spoke nonsense is its own verdict.
+//   4. An invalid call must be refused with a reason and without a trace.
+//   5. A valid call must be taken, and leave exactly the expected bytes. Only
+//      if they differ is it worked out what the wrong ones belong to.
+namespace mlafuzz {
+namespace {
+
+using oracle::AfterImage;
+using oracle::Damage;
+using oracle::Region;
+
+const char* PrincipalProperty(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kWriter:
+      return property::kWriterRow;
+    case Kernel::kGather:
+      return property::kGather;
+    case Kernel::kConvert:
+      return property::kConvert;
+    case Kernel::kDecode:
+      return "decode";
+  }
+  return "?";
+}
+
+class StepJudge {
+ public:
+  StepJudge(const Contract& contract, const CaseImage& image, int step,
+            const oracle::PoolHistory& history, const StepObservation& observed,
+            std::vector<Check>* checks)
+      : contract_(contract),
+        image_(image),
+        index_(step),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        before_(history.before()),
+        observed_(observed),
+        checks_(checks) {
+    well_formed_ =
+        oracle::AfterImageOf(step_, observed, history.after(), &after_);
+  }
+
+  // Whether later steps still mean what they say.
+  bool Run() {
+    if (step_.kernel == Kernel::kDecode) {
+      Add(PrincipalProperty(step_.kernel), Verdict::kSkipped,
+          "no decode oracle");
+      return true;
+    }
+    if (observed_.status == CallStatus::kNotImplemented) {
+      Add(PrincipalProperty(step_.kernel), Verdict::kSkipped,
+          absl::StrCat("the target has no ", KernelName(step_.kernel)));
+      return true;
+    }
+    validity_ = Classify(contract_, image_, index_);
+    if (validity_.validity == Validity::kUnspecified) {
+      Add(PrincipalProperty(step_.kernel), Verdict::kUnspecified,
+          absl::StrCat(validity_.rule, ": ", validity_.reason));
+      return !MayHaveDamagedPool();
+    }
+    if (EndedAbnormally()) return true;
+    if (!well_formed_) {
+      Add(property::kMemory, Verdict::kProtocol,
+          "the observation's buffers have other sizes than the case's");
+      return true;
+    }
+    if (validity_.validity == Validity::kInvalid) {
+      JudgeRefusal();
+    } else if (observed_.status == CallStatus::kRefused) {
+      Add(property::kRefusal, Verdict::kFail,
+          absl::StrCat("refused a ", ValidityName(validity_.validity),
+                       " call: ", observed_.message));
+      JudgeNoTrace();
+    } else if (observed_.status != CallStatus::kOk) {
+      Add(property::kLanes, Verdict::kFail,
+          absl::StrCat(CallStatusName(observed_.status), ": ",
+                       observed_.message));
+      JudgeMemory(Verdict::kPass);
+    } else {
+      JudgeResult();
+    }
+    return true;
+  }
+
+ private:
+  void Add(const char* property, Verdict verdict, std::string detail = "") {
+    checks_->push_back({.step = index_,
+                        .kernel = step_.kernel,
+                        .property = property,
+                        .verdict = verdict,
+                        .detail = std::move(detail)});
+  }
+
+  // A writer without a promise may have stored anywhere, as may anything that
+  // did not come to a proper end.
+  bool MayHaveDamagedPool() const {
+    switch (observed_.status) {
+      case CallStatus::kRefused:
+      case CallStatus::kNotImplemented:
+        return false;
+      case CallStatus::kOk:
+        return step_.kernel == Kernel::kWriter || !observed_.strays.empty() ||
+               observed_.pool.has_value();
+      default:
+        // An empty launch that fails leaves no trace.
+        return validity_.rule != "writer.zero_tokens";
+    }
+  }
+
+  bool EndedAbnormally() {
+    Verdict verdict;
+    switch (observed_.status) {
+      case CallStatus::kCrash:
+        verdict = Verdict::kCrash;
+        break;
+      case CallStatus::kHang:
+        verdict = Verdict::kHang;
+        break;
+      case CallStatus::kOutOfMemory:
+        verdict = Verdict::kOutOfMemory;
+        break;
+      case CallStatus::kProtocol:
+        verdict = Verdict::kProtocol;
+        break;
+      default:
+        return false;
+    }
+    std::string detail = observed_.message;
+    for (const std::string& report : observed_.reports) {
+      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
+    }
+    Add(property::kMemory, verdict, std::move(detail));
+    return true;
+  }
+
+  // ---- invalid calls
+
+  void JudgeRefusal() {
+    if (observed_.status == CallStatus::kRefused) {
+      if (observed_.message.empty()) {
+        Add(property::kRefusal, Verdict::kFail,
+            absl::StrCat("refused without a reason: ", validity_.reason));
+      } else {
+        Add(property::kRefusal, Verdict::kPass);
+      }
+      JudgeNoTrace();
+      return;
+    }
+    Add(property::kRefusal, Verdict::kFail,
+        absl::StrCat(observed_.status == CallStatus::kOk
+                         ? "accepted an invalid call"
+                         : absl::StrCat("ended an invalid call with ",
+                                        CallStatusName(observed_.status), " (",
+                                        observed_.message, ")"),
+                     ": ", validity_.rule, ": ", validity_.reason));
+    JudgeMemory(Verdict::kPass);
+  }
+
+  // A refused call leaves the pool and all outputs as they were.
+  void JudgeNoTrace() {
+    std::int64_t changed = 0;
+    std::string where;
+    const auto compare = [&](absl::Span<const std::uint8_t> was,
+                             absl::Span<const std::uint8_t> is,
+                             const char* name) {
+      if (was == is) return;
+      for (std::size_t i = 0; i < was.size(); ++i) {
+        if (was[i] == is[i]) continue;
+        if (changed++ == 0) where = absl::StrCat(name, " byte ", i);
+      }
+    };
+    compare(before_, after_.pool, "pool");
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (!step_.tensors[i].output) continue;
+      compare(step_.tensors[i].bytes, after_.outputs[i],
+              TensorName(step_.tensors[i].id));
+    }
+    if (changed == 0) {
+      Add(property::kWrittenSet, Verdict::kPass);
+    } else {
+      Add(property::kWrittenSet, Verdict::kFail,
+          absl::StrCat("a refused call changed ", changed, " bytes, first ",
+                       where));
+    }
+    JudgeMemory(Verdict::kPass);
+  }
+
+  // ---- guards and sanitizers
+
+  void JudgeMemory(Verdict otherwise) {
+    if (observed_.strays.empty() && observed_.reports.empty()) {
+      Add(property::kMemory, otherwise);
+      return;
+    }
+    std::string detail;
+    for (const Stray& stray : observed_.strays) {
+      absl::StrAppend(&detail, detail.empty() ? "" : "; ", stray.count,
+                      " bytes changed outside ",
+                      stray.tensor ? TensorName(*stray.tensor) : "the pool",
+                      "'s own, bytes ", stray.first, " to ", stray.last);
+    }
+    for (const std::string& report : observed_.reports) {
+      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
+    }
+    Add(property::kMemory, Verdict::kFail, std::move(detail));
+  }
+
+  // ---- valid and boundary calls
+
+  void JudgeResult() {
+    const Expectation expected = Expect(contract_, image_, index_, before_);
+    const bool matches =
+        oracle::Matches(contract_, image_, index_, before_, expected, after_);
+    Damage damage;
+    if (!matches) {
+      damage =
+          oracle::Assess(contract_, image_, index_, before_, expected, after_);
+    }
+    // A step with nothing to do says nothing, unless another rule would have
+    // done something.
+    const Verdict pass = expected.written == 0 && !OtherRulesAct()
+                             ? Verdict::kUninformative
+                             : Verdict::kPass;
+    const Verdict value_pass =
+        expected.written == 0 ? Verdict::kUninformative : pass;
+    const auto judge = [&](const char* property, Verdict otherwise,
+                           std::initializer_list<const Region*> regions,
+                           const char* unit) {
+      std::string detail;
+      for (const Region* region : regions) {
+        if (!*region) continue;
+        absl::StrAppend(&detail, detail.empty() ? "" : "; ",
+                        Describe(expected, *region), " (", region->count, " ",
+                        unit, ")");
+      }
+      if (detail.empty()) {
+        Add(property, otherwise);
+      } else {
+        Add(property, Verdict::kFail, std::move(detail));
+      }
+    };
+    switch (step_.kernel) {
+      case Kernel::kWriter: {
+        judge(property::kWriterRow, value_pass,
+              {&damage.codes, &damage.scales, &damage.rope}, "bytes");
+        const Tensor* k_pe = step_.Find(TensorId::kKPe);
+        if (k_pe == nullptr || k_pe->shape[1] == 0) {
+          judge(property::kNopeTail, value_pass, {&damage.tail}, "bytes");
+        }
+        judge(property::kSlots, pass,
+              {&damage.untouched_rows, &damage.skipped_rows}, "rows");
+        break;
+      }
+      case Kernel::kGather:
+        if (damage.missing_rows) {
+          judge(property::kGather, value_pass, {&damage.missing_rows},
+                "rows never written");
+        } else {
+          judge(property::kGather, value_pass,
+                {&damage.values, &damage.gather_rope}, "values");
+        }
+        if (step_.step != nullptr && step_.step->gather().nope()) {
+          judge(property::kGatherTail, value_pass, {&damage.gather_tail},
+                "values");
+        }
+        break;
+      case Kernel::kConvert:
+        judge(property::kConvert, value_pass, {&damage.indices}, "indices");
+        if (step_.Find(TensorId::kValidCount) != nullptr) {
+          judge(property::kValidCount, value_pass, {&damage.counts}, "counts");
+        }
+        break;
+      case Kernel::kDecode:
+        break;
+    }
+    judge(property::kWrittenSet, pass, {&damage.foreign}, "bytes");
+    JudgeMemory(pass);
+    Add(property::kLanes, pass);
+    Add(property::kRefusal, pass);
+  }
+
+  // Whether a kernel with another rule would leave a trace of this step.
+  bool OtherRulesAct() const {
+    if (step_.kernel == Kernel::kWriter) {
+      // Skipped slots are a rule at work; without tokens there is none.
+      return oracle::Length(step_.Find(TensorId::kSlotMapping)) > 0;
+    }
+    return !InformativeFields(contract_, image_, index_, before_).empty();
+  }
+
+  std::string Describe(const Expectation& expected,
+                       const Region& region) const {
+    return oracle::DescribeFirst(image_, index_, before_, expected, after_,
+                                 region);
+  }
+
+  const Contract& contract_;
+  const CaseImage& image_;
+  const int index_;
+  const StepImage& step_;
+  const absl::Span<const std::uint8_t> before_;
+  const StepObservation& observed_;
+  std::vector<Check>* checks_;
+  AfterImage after_;
+  bool well_formed_ = false;
+  StepValidity validity_;
+};
+
+bool EndsTheCase(CallStatus status) {
+  switch (status) {
+    case CallStatus::kCrash:
+    case CallStatus::kHang:
+    case CallStatus::kOutOfMemory:
+    case CallStatus::kProtocol:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
+                         const Observation& observation) {
+  std::vector<Check> checks;
+  checks.reserve(8 * image.steps.size());
+  oracle::PoolHistory history(image, observation);
+  // The rule that a step broke whose damage is nobody's fault.
+  std::string damaged_by;
+  for (std::size_t i = 0; i < image.steps.size(); ++i) {
+    const StepImage& step = image.steps[i];
+    const int index = static_cast<int>(i);
+    if (i >= observation.steps.size()) {
+      checks.push_back({.step = index,
+                        .kernel = step.kernel,
+                        .property = property::kMemory,
+                        .verdict = Verdict::kProtocol,
+                        .detail = "the step was not observed"});
+      break;
+    }
+    const StepObservation& observed = observation.steps[i];
+    if (step.is_patch) {
+      if (history.patch_lost()) {
+        checks.push_back({.step = index,
+                          .kernel = step.kernel,
+                          .property = property::kWrittenSet,
+                          .verdict = Verdict::kProtocol,
+                          .detail = "the patch is not what the pool holds"});
+      }
+    } else if (!damaged_by.empty()) {
+      checks.push_back({.step = index,
+                        .kernel = step.kernel,
+                        .property = PrincipalProperty(step.kernel),
+                        .verdict = Verdict::kUnspecified,
+                        .detail = absl::StrCat("after ", damaged_by)});
+    } else {
+      const Contract& contract =
+          *contracts[static_cast<std::size_t>(step.kernel)];
+      StepJudge judge(contract, image, index, history, observed, &checks);
+      if (!judge.Run()) damaged_by = checks.back().detail;
+    }
+    if (EndsTheCase(observed.status)) break;
+    history.Advance();
+  }
+  return checks;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,57 @@
+#ifndef MLAFUZZ_ORACLE_JUDGE_H_
+#define MLAFUZZ_ORACLE_JUDGE_H_
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "corpus/contract.pb.h"
+#include "corpus/image.h"
+#include "corpus/observation.h"
+#include "oracle/verdict.h"
+
+namespace mlafuzz {
+
+// The contract of whoever ran each kernel, by Kernel.
+using Contracts = std::array<const Contract*, kAllKernels.size()>;
+
+// Judges every step of a case. Each step is judged from the pool as it was
+// *observed* before it, so that a writer's fault is not counted again against
+// the gather that read its rows. Bit for bit; the only freedom is what the
+// contract leaves open (NaN payloads under NAN_ANY).
+std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
+                         const Observation& observation);
+
+// Why a check failed, as far as the oracle can tell.
+struct Diagnosis {
+  // Contract field whose other value explains what came back, e.g.
+  // "writer.tail"; empty if none does.
+  std::string field;
+  // Stable short name of the explanation: "writer.tail=TAIL_UNCHANGED", or of
+  // a pattern: "nothing-written", "repeats-input", "codes-only", ...
+  std::string key;
+  // One sentence for people.
+  std::string cause;
+};
+
+// Searches the neighbours of the contract for one that predicts exactly what
+// was observed in `check.step`; if there is none, names the pattern of the
+// damage. Slow (tens of Expect calls): for failures only.
+Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
+                   const Observation& observation, const Check& check);
+
+// Multi-line text for one check: first wrong element, expected, got, the bytes
+// and the scale involved, the contract rule.
+std::string Explain(const Contracts& contracts, const CaseImage& image,
+                    const Observation& observation, const Check& check);
+
+// Fields of `kernel`'s contract under whose neighbouring values the step would
+// have to look different: what this check could have seen. For sampling; costs
+// one Expect a neighbour.
+std::vector<std::string> InformativeFields(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_ORACLE_JUDGE_H_

@@ -1,0 +1,489 @@
+#include "oracle/judge.h"
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "corpus/codec.h"
+#include "corpus/contracts.h"
+#include "corpus/image.h"
+#include "gtest/gtest.h"
+#include "oracle/imagined.h"
+#include "oracle/verdict.h"
+
+namespace mlafuzz {
+namespace {
+
+// A case with what a right kernel leaves behind; tests damage that.
+class JudgeTest : public testing::Test {
+ protected:
+  void Use(const std::string& text) {
+    absl::StatusOr<Case> c = ParseCaseText(text);
+    ASSERT_TRUE(c.ok()) << c.status();
+    case_ = *c;
+    absl::StatusOr<CaseImage> image = BuildImage(case_);
+    ASSERT_TRUE(image.ok()) << image.status();
+    image_ = *std::move(image);
+    seen_ = Imagine(contract_, image_);
+  }
+
+  Contracts contracts() const {
+    return {&contract_, &contract_, &contract_, &contract_};
+  }
+  std::vector<Check> Verdicts() const {
+    return Judge(contracts(), image_, seen_);
+  }
+
+  // Properties that failed, "name" or "name=verdict" if not kFail.
+  std::set<std::string> Failures() const {
+    std::set<std::string> failures;
+    for (const Check& check : Verdicts()) {
+      if (check.verdict == Verdict::kFail) {
+        failures.insert(check.property);
+        EXPECT_FALSE(check.detail.empty()) << check.property;
+      } else if (IsFailure(check.verdict)) {
+        failures.insert(check.property + "=" + VerdictName(check.verdict));
+      }
+    }
+    return failures;
+  }
+
+  // Properties with that verdict.
+  std::set<std::string> With(Verdict verdict) const {
+    std::set<std::string> found;
+    for (const Check& check : Verdicts()) {
+      if (check.verdict == verdict) found.insert(check.property);
+    }
+    return found;
+  }
+
+  // The diagnosis of the first failure.
+  Diagnosis FirstDiagnosis() const {
+    for (const Check& check : Verdicts()) {
+      if (IsFailure(check.verdict)) {
+        return Diagnose(contracts(), image_, seen_, check);
+      }
+    }
+    ADD_FAILURE() << "nothing failed";
+    return {};
+  }
+
+  std::uint8_t& PoolByte(std::int64_t slot, std::int64_t byte) {
+    return seen_.steps[0].pool->at(image_.pool.RowAt(slot) + byte);
+  }
+  std::vector<std::uint8_t>& Output(TensorId id, std::size_t step = 0) {
+    for (std::size_t i = 0; i < image_.steps[step].tensors.size(); ++i) {
+      if (image_.steps[step].tensors[i].id == id) {
+        return seen_.steps[step].outputs[i];
+      }
+    }
+    ADD_FAILURE();
+    return seen_.steps[step].outputs[0];
+  }
+
+  Contract contract_ = BuiltinContract();
+  Case case_;
+  CaseImage image_;
+  Observation seen_;
+};
+
+constexpr char kWrite[] = R"(
+  pool { page_size: 4 pages: 3 row_stride: 672 page_stride: 2720 offset: 64
+         fill { byte: 165 } }
+  steps { write { slots { values: [5, -1, 2] } pe_dim: 64
+                  kv_c { pattern: NORMAL_RANGE seed: 1 }
+                  k_pe { pattern: RANDOM_BITS seed: 2 } } })";
+constexpr char kNopeWrite[] = R"(
+  pool { page_size: 4 pages: 3 fill { byte: 165 } }
+  steps { write { slots { values: [5, 2] }
+                  kv_c { pattern: NORMAL_RANGE seed: 1 } } })";
+constexpr char kGather[] = R"(
+  pool { page_size: 4 pages: 3 fill { kind: ROWS seed: 4 scales: WIDE } }
+  steps { gather { block_table { rows: 2 columns: 2 pages { values: [1, 2, 0] }}
+                   workspace_starts: [1, 6] dst_rows: 9 dst_row_stride: 584 }})";
+constexpr char kNopeGather[] = R"(
+  pool { page_size: 4 pages: 3 fill { kind: ROWS seed: 4 } }
+  steps { gather { block_table { rows: 1 columns: 1 pages { values: [1] } }
+                   workspace_starts: 0 dst_rows: 3 nope: true } })";
+constexpr char kConvert[] = R"(
+  pool { page_size: 4 pages: 3 }
+  steps { convert { request_ids { values: [1, 0] } valid_count: true
+                    block_table { rows: 2 columns: 2 pages { values: [1, 2, 0, 1]}}
+                    token_indices { rows: 2 width: 6 valid: 4 limit: 8 seed: 7 }
+                    out_row_stride: 7 } })";
+
+using Names = std::set<std::string>;
+
+TEST_F(JudgeTest, RightKernelsPassEverything) {
+  Use(kWrite);
+  EXPECT_EQ(With(Verdict::kPass), (Names{"writer-row", "slots", "written-set",
+                                         "memory-safety", "lanes", "refusal"}));
+  Use(kNopeWrite);
+  EXPECT_EQ(With(Verdict::kPass),
+            (Names{"writer-row", "nope-tail", "slots", "written-set",
+                   "memory-safety", "lanes", "refusal"}));
+  Use(kGather);
+  EXPECT_EQ(With(Verdict::kPass), (Names{"gather-exact", "written-set",
+                                         "memory-safety", "lanes", "refusal"}));
+  Use(kNopeGather);
+  EXPECT_EQ(With(Verdict::kPass),
+            (Names{"gather-exact", "gather-tail", "written-set",
+                   "memory-safety", "lanes", "refusal"}));
+  Use(kConvert);
+  EXPECT_EQ(With(Verdict::kPass),
+            (Names{"convert-exact", "valid-count", "written-set",
+                   "memory-safety", "lanes", "refusal"}));
+  for (const Check& check : Verdicts()) EXPECT_EQ(check.detail, "");
+}
+
+TEST_F(JudgeTest, EachByteOfAWrittenRowCounts) {
+  Use(kWrite);
+  for (std::int64_t byte = 0; byte < 656; ++byte) {
+    PoolByte(2, byte) ^= 1;
+    EXPECT_EQ(Failures(), Names{"writer-row"}) << byte;
+    const std::string key = FirstDiagnosis().key;
+    EXPECT_EQ(key, byte < 512   ? "codes-only"
+                   : byte < 528 ? "scales-only"
+                                : "rope-only");
+    PoolByte(2, byte) ^= 1;
+  }
+  Use(kNopeWrite);
+  PoolByte(5, 527) ^= 128;
+  EXPECT_EQ(Failures(), Names{"writer-row"});
+  PoolByte(5, 527) ^= 128;
+  PoolByte(5, 528) ^= 128;
+  EXPECT_EQ(Failures(), Names{"nope-tail"});
+  EXPECT_EQ(FirstDiagnosis().key, "tail");
+}
+
+TEST_F(JudgeTest, ForeignBytesOfThePool) {
+  Use(kWrite);
+  seen_.steps[0].pool->at(10) ^= 1;  // before page 0
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  seen_.steps[0].pool->at(10) ^= 1;
+  PoolByte(5, 660) ^= 1;  // behind a row
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  EXPECT_EQ(FirstDiagnosis().key, "foreign-bytes");
+  PoolByte(5, 660) ^= 1;
+  seen_.steps[0].pool->back() ^= 1;  // behind a page
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  seen_.steps[0].pool->back() ^= 1;
+  PoolByte(0, 0) ^= 1;  // another slot
+  EXPECT_EQ(Failures(), Names{"written-set"});
+}
+
+TEST_F(JudgeTest, SlotsThatWereMissedOrNotSkipped) {
+  Use(kWrite);
+  const std::vector<std::uint8_t> right = *seen_.steps[0].pool;
+  std::memcpy(&PoolByte(5, 0), &image_.pool.bytes[image_.pool.RowAt(5)], 656);
+  EXPECT_EQ(Failures(), Names{"slots"});
+  EXPECT_EQ(FirstDiagnosis().key, "rows-missing");
+  seen_.steps[0].pool.reset();  // none written
+  EXPECT_EQ(Failures(), Names{"slots"});
+  EXPECT_EQ(FirstDiagnosis().key, "nothing-written");
+
+  // The skipped token's row turns up in slot 11.
+  Case other = case_;
+  other.mutable_steps(0)->mutable_write()->mutable_slots()->set_values(1, 11);
+  const absl::StatusOr<CaseImage> image = BuildImage(other);
+  ASSERT_TRUE(image.ok());
+  const Observation shifted = Imagine(contract_, *image);
+  seen_.steps[0].pool = right;
+  std::memcpy(&PoolByte(11, 0),
+              &shifted.steps[0].pool->at(image_.pool.RowAt(11)), 656);
+  EXPECT_EQ(Failures(), Names{"slots"});
+  EXPECT_EQ(FirstDiagnosis().key, "skipped-rows");
+}
+
+TEST_F(JudgeTest, RawInputInTheCache) {
+  Use(kWrite);
+  const Tensor& kv_c = *image_.steps[0].Find(TensorId::kKvC);
+  std::memcpy(&PoolByte(5, 0), kv_c.bytes.data(), 512);
+  EXPECT_EQ(Failures(), Names{"writer-row"});
+  EXPECT_EQ(FirstDiagnosis().key, "repeats-input");
+}
+
+TEST_F(JudgeTest, EachValueOfDst) {
+  Use(kGather);
+  std::vector<std::uint8_t>& dst = Output(TensorId::kDst);
+  const auto at = [](int row, int column) { return 2 * (584 * row + column); };
+  for (int column : {0, 1, 127, 511, 512, 575}) {
+    dst[at(4, column)] ^= 1;
+    EXPECT_EQ(Failures(), Names{"gather-exact"}) << column;
+    EXPECT_EQ(FirstDiagnosis().key, column < 512 ? "values-only" : "rope-only");
+    dst[at(4, column)] ^= 1;
+  }
+  dst[at(0, 3)] ^= 1;  // a row before the first start
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  dst[at(0, 3)] ^= 1;
+  dst[at(4, 580)] ^= 1;  // between rows
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  dst[at(4, 580)] ^= 1;
+  seen_.steps[0].pool = image_.pool.bytes;
+  EXPECT_EQ(Failures(), Names{});
+  seen_.steps[0].pool->at(77) ^= 1;
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  seen_.steps[0].pool.reset();
+  dst = image_.steps[0].Find(TensorId::kDst)->bytes;
+  EXPECT_EQ(Failures(), Names{"gather-exact"});
+  EXPECT_EQ(FirstDiagnosis().key, "nothing-written");
+
+  Use(kNopeGather);
+  Output(TensorId::kDst)[2 * 512] ^= 1;
+  EXPECT_EQ(Failures(), Names{"gather-tail"});
+}
+
+TEST_F(JudgeTest, NanPayloadsOnlyWhereTheyAreOpen) {
+  Use(kGather);
+  // Slot 4 (page 1, row 0) is token 0 of request 0: dst row 1.
+  image_.pool.bytes[image_.pool.RowAt(4)] = 0x7f;
+  seen_ = Imagine(contract_, image_);
+  std::vector<std::uint8_t>& dst = Output(TensorId::kDst);
+  ASSERT_EQ(dst[2 * 584], 0xff);
+  ASSERT_EQ(dst[2 * 584 + 1], 0x7f);
+  dst[2 * 584] = 0xc0;
+  EXPECT_EQ(Failures(), Names{"gather-exact"});
+  EXPECT_EQ(FirstDiagnosis().key, "gather.nan=NAN_ANY");
+  contract_.mutable_gather()->set_nan(GatherContract::NAN_ANY);
+  EXPECT_EQ(Failures(), Names{});
+  dst[2 * 584] = 0x80;  // infinity
+  EXPECT_EQ(Failures(), Names{"gather-exact"});
+}
+
+TEST_F(JudgeTest, EachIndex) {
+  Use(kConvert);
+  for (int i : {0, 3, 5, 7, 12}) {
+    Output(TensorId::kOut)[4 * i] ^= 1;
+    EXPECT_EQ(Failures(), Names{"convert-exact"}) << i;
+    Output(TensorId::kOut)[4 * i] ^= 1;
+  }
+  Output(TensorId::kOut)[4 * 6] ^= 1;  // between rows
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  Output(TensorId::kOut)[4 * 6] ^= 1;
+  Output(TensorId::kValidCount)[4] ^= 1;
+  EXPECT_EQ(Failures(), Names{"valid-count"});
+  EXPECT_EQ(FirstDiagnosis().key, "valid-count");
+}
+
+TEST_F(JudgeTest, StraysReportsAndEndings) {
+  Use(kNopeWrite);
+  seen_.steps[0].strays.push_back({.first = -8, .last = -1, .count = 8});
+  EXPECT_EQ(Failures(), Names{"memory-safety"});
+  EXPECT_EQ(FirstDiagnosis().key, "writes-outside");
+  seen_.steps[0].strays.clear();
+  seen_.steps[0].reports.push_back("heap-buffer-overflow");
+  EXPECT_EQ(Failures(), Names{"memory-safety"});
+  EXPECT_EQ(FirstDiagnosis().key, "sanitizer");
+  seen_.steps[0].reports.clear();
+
+  seen_.steps[0].message = "deadlock: 3 lanes wait";
+  seen_.steps[0].status = CallStatus::kFault;
+  EXPECT_EQ(Failures(), Names{"lanes"});
+  EXPECT_EQ(FirstDiagnosis().key, "deadlock");
+  seen_.steps[0].status = CallStatus::kError;
+  EXPECT_EQ(Failures(), Names{"lanes"});
+  EXPECT_EQ(FirstDiagnosis().key, "error");
+  seen_.steps[0].status = CallStatus::kHang;
+  EXPECT_EQ(Failures(), Names{"memory-safety=hang"});
+  EXPECT_EQ(FirstDiagnosis().key, "hang");
+  seen_.steps[0].status = CallStatus::kOutOfMemory;
+  EXPECT_EQ(Failures(), Names{"memory-safety=oom"});
+  seen_.steps[0].status = CallStatus::kProtocol;
+  EXPECT_EQ(Failures(), Names{"memory-safety=protocol"});
+  seen_.steps[0].status = CallStatus::kCrash;
+  EXPECT_EQ(Failures(), Names{"memory-safety=crash"});
+  EXPECT_EQ(FirstDiagnosis().key, "crash");
+  // A slot of -1 taken for an address is the likeliest reason to die here.
+  Use(kWrite);
+  seen_.steps[0].status = CallStatus::kCrash;
+  EXPECT_EQ(FirstDiagnosis().key, "writer.slots=NONE_SKIPPED");
+  // Damage elsewhere is not.
+  seen_.steps[0].status = CallStatus::kOk;
+  seen_.steps[0].strays.push_back(
+      {.tensor = TensorId::kKvC, .first = 0, .last = 1, .count = 2});
+  EXPECT_EQ(Failures(), Names{"memory-safety"});
+  EXPECT_EQ(FirstDiagnosis().key, "writes-outside");
+}
+
+TEST_F(JudgeTest, AMinusOneThatIsWrittenBeforePageZero) {
+  Use(kWrite);
+  // 64 bytes lie before page 0: the row ends inside them, the rest in a guard.
+  seen_.steps[0].strays.push_back({.first = -608, .last = -1, .count = 608});
+  seen_.steps[0].pool->at(3) ^= 0x55;
+  EXPECT_EQ(Failures(), (Names{"written-set", "memory-safety"}));
+  EXPECT_EQ(FirstDiagnosis().key, "writer.slots=NONE_SKIPPED");
+}
+
+TEST_F(JudgeTest, RefusalOfAValidCall) {
+  Use(kWrite);
+  seen_.steps[0] = {.status = CallStatus::kRefused, .message = "no"};
+  EXPECT_EQ(Failures(), Names{"refusal"});
+  EXPECT_EQ(FirstDiagnosis().key, "refused-valid");
+  seen_.steps[0].pool = image_.pool.bytes;
+  seen_.steps[0].pool->at(0) ^= 1;
+  EXPECT_EQ(Failures(), (Names{"refusal", "written-set"}));
+  Use("pool { page_size: 1 pages: 1 } steps { write { pe_dim: 64 } }");
+  seen_.steps[0] = {.status = CallStatus::kRefused, .message = "no tokens"};
+  EXPECT_EQ(Failures(), Names{"refusal"});
+}
+
+TEST_F(JudgeTest, InvalidCalls) {
+  Use("pool { page_size: 1 pages: 2 } "
+      "steps { write { slots { values: 1 } pe_dim: 32 } }");
+  EXPECT_EQ(With(Verdict::kPass),
+            (Names{"refusal", "written-set", "memory-safety"}));
+  seen_.steps[0].message = "";
+  EXPECT_EQ(Failures(), Names{"refusal"});
+  EXPECT_EQ(FirstDiagnosis().key, "refused-silently");
+  seen_.steps[0].message = "pe_dim must be 64 or 0";
+  seen_.steps[0].pool = image_.pool.bytes;
+  seen_.steps[0].pool->at(0) ^= 1;
+  EXPECT_EQ(Failures(), Names{"written-set"});
+  seen_.steps[0].pool.reset();
+  seen_.steps[0].status = CallStatus::kOk;
+  EXPECT_EQ(Failures(), Names{"refusal"});
+  EXPECT_EQ(FirstDiagnosis().key, "accepted-invalid");
+  EXPECT_EQ(FirstDiagnosis().field, "writer.pe_dim");
+  seen_.steps[0].status = CallStatus::kError;
+  EXPECT_EQ(Failures(), Names{"refusal"});
+}
+
+TEST_F(JudgeTest, UnspecifiedIsNeverAFinding) {
+  const std::string pool = "pool { page_size: 1 pages: 2 } ";
+  const std::string gather =
+      "steps { gather { block_table { rows: 1 columns: 2 pages { values: [0, 1]"
+      "} } workspace_starts: 0 dst_rows: 2 } }";
+  Use(pool + "steps { write { slots { values: 9 } pe_dim: 64 } }" + gather);
+  seen_.steps[0].strays.push_back({.first = 0, .last = 0, .count = 1});
+  EXPECT_EQ(Failures(), Names{});
+  const std::vector<Check> checks = Verdicts();
+  ASSERT_EQ(checks.size(), 2u);
+  EXPECT_EQ(checks[0].verdict, Verdict::kUnspecified);
+  EXPECT_TRUE(absl::StartsWith(checks[0].detail, "writer.slot_past_pool"));
+  EXPECT_EQ(checks[1].verdict, Verdict::kUnspecified);
+  // A target that refuses it leaves the pool alone.
+  seen_.steps[0] = {.status = CallStatus::kRefused, .message = "no"};
+  EXPECT_EQ(With(Verdict::kPass).count("gather-exact"), 1u);
+}
+
+TEST_F(JudgeTest, NothingToSee) {
+  Use("pool { page_size: 1 pages: 2 } steps { write { pe_dim: 64 } }");
+  EXPECT_EQ(With(Verdict::kPass), Names{});
+  EXPECT_EQ(With(Verdict::kUninformative).count("writer-row"), 1u);
+  // Skipped slots are a rule at work, though no row is written.
+  Use("pool { page_size: 1 pages: 2 } "
+      "steps { write { slots { values: -1 } pe_dim: 64 } }");
+  EXPECT_EQ(With(Verdict::kUninformative), Names{"writer-row"});
+  EXPECT_EQ(With(Verdict::kPass).count("slots"), 1u);
+  Use("pool { page_size: 1 pages: 2 } steps { gather { block_table { rows: 1 "
+      "columns: 1 } workspace_starts: 0 } }");
+  EXPECT_EQ(With(Verdict::kPass), Names{});
+}
+
+TEST_F(JudgeTest, LaterStepsAreJudgedFromWhatWasSeen) {
+  Use(R"(
+    pool { page_size: 4 pages: 2 }
+    steps { write { slots { values: [0, 1] } kv_c { pattern: NORMAL_RANGE } } }
+    steps { patch { slot: 1 at: 3 data: "\x11\x22" } }
+    steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } }
+                     workspace_starts: 0 dst_rows: 2 } }
+    steps { patch { slot: 0 at: 0 data: "\x01" } }
+    steps { patch { slot: 0 at: 1 data: "\x01" } }
+    steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } }
+                     workspace_starts: 0 dst_rows: 2 } })");
+  EXPECT_EQ(Failures(), Names{});
+  // Patches that the executor does not report count as applied.
+  Observation unreported = seen_;
+  for (int step : {1, 3, 4}) unreported.steps[step].pool.reset();
+  std::swap(seen_, unreported);
+  EXPECT_EQ(Failures(), Names{});
+  std::swap(seen_, unreported);
+  // A writer's fault is the writer's alone.
+  seen_.steps[0].pool->at(0) ^= 1;
+  seen_.steps[1].pool->at(0) ^= 1;
+  Observation damaged = seen_;
+  image_.pool.bytes.swap(*damaged.steps[1].pool);
+  const Observation redone = Imagine(contract_, image_);
+  image_.pool.bytes.swap(*damaged.steps[1].pool);
+  seen_.steps[2].outputs = redone.steps[2].outputs;
+  std::vector<Check> failed;
+  for (const Check& check : Verdicts()) {
+    if (IsFailure(check.verdict)) failed.push_back(check);
+  }
+  ASSERT_FALSE(failed.empty());
+  EXPECT_EQ(failed[0].step, 0);
+  EXPECT_EQ(failed[0].property, "writer-row");
+  // A patch that got lost is the executor's.
+  Use(R"(pool { page_size: 1 pages: 1 }
+         steps { patch { slot: 0 at: 3 data: "\x11" } })");
+  seen_.steps[0].pool = image_.pool.bytes;
+  seen_.steps[0].pool->at(0) ^= 1;
+  EXPECT_EQ(Failures(), Names{"written-set=protocol"});
+}
+
+TEST_F(JudgeTest, WhatIsNotThereIsSkipped) {
+  Use(kWrite);
+  seen_.steps[0] = {.status = CallStatus::kNotImplemented};
+  EXPECT_EQ(With(Verdict::kSkipped), Names{"writer-row"});
+  Use("pool { page_size: 1 pages: 1 } steps { decode { queries: 1 } }");
+  EXPECT_EQ(With(Verdict::kSkipped), Names{"decode"});
+}
+
+TEST_F(JudgeTest, MalformedObservations) {
+  Use(kWrite);
+  seen_.steps[0].pool->pop_back();
+  EXPECT_EQ(Failures(), Names{"memory-safety=protocol"});
+  EXPECT_EQ(FirstDiagnosis().key, "protocol");
+  seen_.steps.clear();
+  EXPECT_EQ(Failures(), Names{"memory-safety=protocol"});
+  EXPECT_EQ(FirstDiagnosis().key, "protocol");
+  Use(kGather);
+  Output(TensorId::kDst).pop_back();
+  EXPECT_EQ(Failures(), Names{"memory-safety=protocol"});
+}
+
+TEST_F(JudgeTest, TheStaleTailInWords) {
+  Use(kNopeWrite);
+  Contract stale = contract_;
+  stale.mutable_writer()->set_tail(WriterContract::TAIL_UNCHANGED);
+  seen_ = Imagine(stale, image_);
+  EXPECT_EQ(Failures(), Names{"nope-tail"});
+  const Diagnosis d = FirstDiagnosis();
+  EXPECT_EQ(d.field, "writer.tail");
+  EXPECT_EQ(d.key, "writer.tail=TAIL_UNCHANGED");
+  EXPECT_EQ(d.cause,
+            "writer.tail: the contract says TAIL_ZERO, the kernel behaves as "
+            "TAIL_UNCHANGED: bytes 528..655 of slot 2 keep 0xa5");
+}
+
+TEST_F(JudgeTest, ExplanationsHaveTheNumbers) {
+  Use(kWrite);
+  PoolByte(5, 130) ^= 1;
+  Check failed;
+  for (const Check& check : Verdicts()) {
+    if (check.verdict == Verdict::kFail) failed = check;
+  }
+  const std::string text = Explain(contracts(), image_, seen_, failed);
+  for (const char* part :
+       {"slot 5 byte 130 (code)", "page 1, row 1", "token 0", "tile 1: amax",
+        "input kv_c[0, 130]: bf16 0x", "writer.code_rounding: NEAREST_EVEN",
+        "cache_kernels.cu", "wrong: 1 of 2 rows, 1 codes"}) {
+    EXPECT_TRUE(absl::StrContains(text, part)) << part << "\n" << text;
+  }
+  Use(kGather);
+  Output(TensorId::kDst)[2 * (584 * 4 + 200)] ^= 1;
+  for (const Check& check : Verdicts()) {
+    if (check.verdict == Verdict::kFail) failed = check;
+  }
+  const std::string gather = Explain(contracts(), image_, seen_, failed);
+  for (const char* part :
+       {"dst row 4 column 200", "request 0, token 3", "slot 7: page 1, row 3",
+        "tile 1 scale 0x", "gather.scale: SCALE_RAW"}) {
+    EXPECT_TRUE(absl::StrContains(gather, part)) << part << "\n" << gather;
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz

@@ -1,0 +1,132 @@
+#include "oracle/quantise.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "oracle/bf16.h"
+#include "oracle/e4m3.h"
+#include "oracle/half.h"
+
+// Every fp32 operation below stands alone in its statement, and the target is
+// built with -ffp-contract=off: two roundings must not become one.
+namespace mlafuzz::oracle {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLargestCode = 448.0f;
+constexpr std::size_t kMaxTile = 128;
+
+float ScaleNan() { return std::bit_cast<float>(0x7fffffffu); }
+
+}  // namespace
+
+float Pow2Ceil(float x) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
+  if (bits == 0 || bits >= 0x7f800000) return x;
+  const std::uint32_t fraction = bits & 0x7fffff;
+  // Subnormals are fraction * 2^-149, so that a power of two is a single bit;
+  // the bit above the fraction is 2^-126.
+  if (bits < 0x00800000) return std::bit_cast<float>(std::bit_ceil(fraction));
+  if (fraction == 0) return x;
+  return std::bit_cast<float>(((bits >> 23) + 1) << 23);
+}
+
+float InputValue(DType input, std::uint16_t bits) {
+  return input == F16 ? HalfValue(bits) : Bf16Value(bits);
+}
+
+Quantiser::Quantiser(const WriterContract& c)
+    : scale_(c.scale()),
+      scale_division_(c.scale_division()),
+      floor_(c.floor()),
+      floor_value_(std::bit_cast<float>(c.floor_bits())),
+      code_division_(c.code_division()),
+      rounding_(c.code_rounding()),
+      nan_(c.nan()),
+      inf_(c.inf()),
+      negative_zero_(c.negative_zero()),
+      fp16_amax_(c.fp16_amax()) {}
+
+float Quantiser::TileAmax(DType input,
+                          absl::Span<const std::uint16_t> x) const {
+  if (input == F16 && fp16_amax_ == WriterContract::FP16_RAW_BITS) {
+    std::uint16_t largest = 0;
+    for (std::uint16_t bits : x) largest = std::max(largest, bits);
+    return static_cast<float>(largest);
+  }
+  float amax = 0;
+  bool nan = false;
+  for (std::uint16_t bits : x) {
+    const float magnitude = std::fabs(InputValue(input, bits));
+    if (std::isnan(magnitude)) {
+      nan = true;
+    } else if (magnitude == kInfinity &&
+               inf_ == WriterContract::INF_SATURATES) {
+      continue;
+    } else {
+      amax = std::max(amax, magnitude);
+    }
+  }
+  if (nan && nan_ == WriterContract::NAN_POISONS_SCALE) return ScaleNan();
+  return amax;
+}
+
+float Quantiser::TileScale(float amax) const {
+  if (std::isnan(amax)) return ScaleNan();
+  float dividend = amax;
+  if (floor_ == WriterContract::FLOOR_ON_AMAX) {
+    dividend = std::max(dividend, floor_value_);
+  }
+  float scale;
+  if (scale_division_ == WriterContract::TIMES_RECIPROCAL) {
+    const float reciprocal = 1.0f / kLargestCode;
+    scale = dividend * reciprocal;
+  } else {
+    scale = dividend / kLargestCode;
+  }
+  if (floor_ == WriterContract::FLOOR_ON_SCALE) {
+    scale = std::max(scale, floor_value_);
+  }
+  return scale_ == WriterContract::POW2_CEIL ? Pow2Ceil(scale) : scale;
+}
+
+void Quantiser::TileCodes(DType input, absl::Span<const std::uint16_t> x,
+                          float scale, absl::Span<std::uint8_t> codes) const {
+  std::array<float, kMaxTile> quotients;
+  const std::size_t n = std::min(x.size(), kMaxTile);
+  for (std::size_t i = 0; i < n; ++i) quotients[i] = InputValue(input, x[i]);
+  if (code_division_ == WriterContract::CODE_RECIPROCAL) {
+    const float reciprocal = 1.0f / scale;
+    for (std::size_t i = 0; i < n; ++i) {
+      quotients[i] = quotients[i] * reciprocal;
+    }
+  } else {
+    for (std::size_t i = 0; i < n; ++i) quotients[i] = quotients[i] / scale;
+  }
+  if (rounding_ == WriterContract::THROUGH_FP16) {
+    for (std::size_t i = 0; i < n; ++i) {
+      quotients[i] = HalfValue(HalfFromFloat(quotients[i]));
+    }
+  }
+  E4m3FromFloats(absl::MakeConstSpan(quotients.data(), n),
+                 rounding_ == WriterContract::TOWARD_ZERO
+                     ? Rounding::kTowardZero
+                     : Rounding::kNearestEven,
+                 codes.subspan(0, n));
+  if (nan_ == WriterContract::NAN_TO_MINUS_448) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (codes[i] == kE4m3Nan) codes[i] = 0x80 | kE4m3Max;
+    }
+  }
+  if (negative_zero_ == WriterContract::NEGATIVE_ZERO_POSITIVE) {
+    for (std::size_t i = 0; i < n; ++i) {
+      if (codes[i] == 0x80) codes[i] = 0;
+    }
+  }
+}
+
+}  // namespace mlafuzz::oracle

@@ -1,0 +1,62 @@
+#include <algorithm>
+
+#include "oracle/expect.h"
+#include "oracle/gather_rows.h"
+#include "oracle/layout.h"
+
+namespace mlafuzz {
+namespace {
+
+using oracle::RowLayout;
+
+void MarkGathered(const GatherContract& contract, const CaseImage& image,
+                  const StepImage& step, std::vector<std::uint8_t>* set) {
+  const RowLayout& layout = oracle::LayoutOf(image.pool.layout);
+  const std::int64_t size = static_cast<std::int64_t>(set->size());
+  const bool copies_tail =
+      step.step == nullptr || !step.step->gather().nope() ||
+      contract.nope_tail() == GatherContract::NOPE_TAIL_VERBATIM;
+  int scale_bytes = layout.tiles() * layout.scale_bytes;
+  if (contract.scale() == GatherContract::SCALE_ONE) scale_bytes = 0;
+  if (contract.scale() == GatherContract::SCALE_FIRST_TILE) {
+    scale_bytes = layout.scale_bytes;
+  }
+  const auto mark = [&](std::int64_t at, std::int64_t count) {
+    if (at < 0 || at + count > size) return;
+    std::fill_n(set->begin() + at, count, 1);
+  };
+  oracle::ForEachGatherRow(contract, image.pool, step,
+                           [&](const oracle::GatherRow& row) {
+                             if (row.source != oracle::GatherRow::Source::kSlot)
+                               return;
+                             const std::int64_t at = image.pool.RowAt(row.slot);
+                             mark(at + layout.codes_at, layout.codes);
+                             mark(at + layout.scales_at, scale_bytes);
+                             if (copies_tail)
+                               mark(at + layout.rope_at, 2 * layout.rope);
+                           });
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> PoolReadSet(const Contract& contract,
+                                      const CaseImage& image, int step) {
+  std::vector<std::uint8_t> set(image.pool.bytes.size(), 0);
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  if (s.is_patch) return set;
+  switch (s.kernel) {
+    case Kernel::kGather:
+      MarkGathered(contract.gather(), image, s, &set);
+      break;
+    case Kernel::kDecode:
+      // No decode oracle: any byte may matter.
+      std::fill(set.begin(), set.end(), 1);
+      break;
+    case Kernel::kWriter:   // stores rows and reads none
+    case Kernel::kConvert:  // does not see the pool
+      break;
+  }
+  return set;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,97 @@
+#include "oracle/validity.h"
+
+#include <string>
+
+#include "oracle/layout.h"
+#include "oracle/validity_parts.h"
+
+namespace mlafuzz {
+
+const char* ValidityName(Validity validity) {
+  switch (validity) {
+    case Validity::kValid:
+      return "valid";
+    case Validity::kBoundary:
+      return "boundary";
+    case Validity::kInvalid:
+      return "invalid";
+    case Validity::kUnspecified:
+      return "unspecified";
+  }
+  return "?";
+}
+
+StepValidity Classify(const Contract& contract, const CaseImage& image,
+                      int step) {
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  if (s.is_patch) return {};
+  switch (s.kernel) {
+    case Kernel::kWriter:
+      return oracle::ClassifyWrite(contract.writer(), image.pool, s);
+    case Kernel::kGather:
+      return oracle::ClassifyGather(contract.gather(), image.pool, s);
+    case Kernel::kConvert:
+      return oracle::ClassifyConvert(contract.convert(), image.pool, s);
+    case Kernel::kDecode:
+      break;
+  }
+  return {};
+}
+
+namespace oracle {
+namespace {
+
+// By strength; the order of the enum itself is that of the documentation.
+int Strength(Validity validity) {
+  switch (validity) {
+    case Validity::kValid:
+      return 0;
+    case Validity::kBoundary:
+      return 1;
+    case Validity::kInvalid:
+      return 2;
+    case Validity::kUnspecified:
+      return 3;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void RuleCollector::Keep(Validity validity, absl::string_view rule,
+                         Reason reason) {
+  if (Strength(validity) <= Strength(kept_.validity)) return;
+  kept_.validity = validity;
+  kept_.rule.assign(rule.data(), rule.size());
+  kept_.reason = reason();
+}
+
+bool HasRowBytes(const PoolImage& pool) {
+  return pool.row_bytes == LayoutOf(pool.layout).row_bytes;
+}
+
+bool IsAligned(const PoolImage& pool) {
+  constexpr std::int64_t kAlignment = 8;
+  return pool.offset % kAlignment == 0 &&
+         (pool.page_size <= 1 || pool.row_stride % kAlignment == 0) &&
+         (pool.pages <= 1 || pool.page_stride % kAlignment == 0);
+}
+
+bool Overlaps(const PoolImage& pool) {
+  const std::int64_t row = LayoutOf(pool.layout).row_bytes;
+  if (pool.page_size > 1 && pool.row_stride < row) return true;
+  return pool.pages > 1 &&
+         pool.page_stride < (pool.page_size - 1) * pool.row_stride + row;
+}
+
+bool IsAligned(const Tensor& tensor, std::int64_t alignment) {
+  if (tensor.shape[0] == 0) return true;
+  if (static_cast<std::int64_t>(tensor.misalignment) % alignment != 0) {
+    return false;
+  }
+  return tensor.shape[0] == 1 ||
+         tensor.strides[0] * DTypeSize(tensor.dtype) % alignment == 0;
+}
+
+}  // namespace oracle
+}  // namespace mlafuzz

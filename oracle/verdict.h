@@ -1,0 +1,59 @@
+#ifndef MLAFUZZ_ORACLE_VERDICT_H_
+#define MLAFUZZ_ORACLE_VERDICT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "corpus/image.h"
+
+namespace mlafuzz {
+
+enum class Verdict {
+  kPass,
+  kFail,
+  kUninformative,  // right, but nothing wrong could have looked different
+  kUnspecified,    // the caller's duty under this contract; not judged
+  kSkipped,        // the target has no such kernel, or no oracle exists
+  kFlaky,
+  kCrash,
+  kHang,
+  kOutOfMemory,
+  kProtocol,
+};
+inline constexpr int kVerdictCount = 10;
+// "pass", "fail", "uninformative", ..., "oom", "protocol".
+const char* VerdictName(Verdict verdict);
+// kFail, kFlaky, kCrash, kHang, kOutOfMemory, kProtocol.
+bool IsFailure(Verdict verdict);
+
+// Names of the properties that judge one observation against the oracle.
+// Relations between runs (properties/relations.h) add their own.
+namespace property {
+inline constexpr char kWriterRow[] = "writer-row";  // codes, scales, rope
+inline constexpr char kNopeTail[] = "nope-tail";    // bytes 528..655, pe_dim 0
+inline constexpr char kSlots[] = "slots";           // which rows were written
+inline constexpr char kGather[] = "gather-exact";   // dst values
+inline constexpr char kGatherTail[] = "gather-tail";  // dst columns 512..575
+inline constexpr char kConvert[] = "convert-exact";   // indices
+inline constexpr char kValidCount[] = "valid-count";
+inline constexpr char kWrittenSet[] = "written-set";  // no other byte changed
+inline constexpr char kRefusal[] = "refusal";  // refuses invalid, takes valid
+inline constexpr char kMemory[] = "memory-safety";  // guards, sanitizers
+inline constexpr char kLanes[] = "lanes";  // deadlock, divergence, race, error
+}  // namespace property
+
+// The verdict of one property on one step.
+struct Check {
+  int step = 0;
+  Kernel kernel = Kernel::kWriter;
+  std::string property;
+  Verdict verdict = Verdict::kPass;
+  // Of a failure or a case that is not judged: the first wrong element with
+  // expected and got, or the rule's name. Empty for a pass.
+  std::string detail;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_ORACLE_VERDICT_H_
