@@ -1,0 +1,86 @@
+// Time of a case on the host backend, from its image on.
+//
+//   bazel run -c opt //kernels:executor_bench
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/text_format.h"
+#include "kernels/executor.h"
+
+namespace mlafuzz {
+namespace {
+
+double Microseconds(const TargetSet& targets, const std::string& text) {
+  Case c;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &c)) return -1;
+  const CaseImage image = BuildImage(c).value();
+  const auto executor = MakeHostExecutor();
+  std::vector<Observation> observations;
+  std::vector<double> rounds;
+  for (int round = 0; round < 15; ++round) {
+    constexpr int kRuns = 300;
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kRuns; ++i) {
+      if (!executor->Run(targets, {&image, 1}, &observations).ok()) return -1;
+    }
+    rounds.push_back(std::chrono::duration<double, std::micro>(
+                         std::chrono::steady_clock::now() - begin)
+                         .count() /
+                     kRuns);
+  }
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[rounds.size() / 2];
+}
+
+int Main() {
+  const std::string pool =
+      "pool { page_size: 4 pages: 2 fill { kind: ROWS } } ";
+  const auto write = [&](int tokens) {
+    return pool + "schedule: 7 steps { write { slots { count: " +
+           std::to_string(tokens) +
+           " } pe_dim: 64 kv_c { pattern: MIXED } k_pe { pattern: MIXED } } }";
+  };
+  const auto gather = [&](int rows) {
+    return pool +
+           "schedule: 7 steps { gather { dst_rows: " + std::to_string(rows) +
+           " workspace_starts: 0 block_table { rows: 1 columns: 2 "
+           "pages { count: 2 } } } }";
+  };
+  const auto convert = [&](int width) {
+    return pool +
+           "schedule: 7 steps { convert { request_ids { count: 1 } "
+           "valid_count: true block_table { rows: 1 columns: 2 pages { "
+           "count: 2 } } token_indices { rows: 1 limit: 8 width: " +
+           std::to_string(width) + " valid: " + std::to_string(width) +
+           " } } }";
+  };
+  const struct {
+    const char* name;
+    std::string text;
+  } cases[] = {
+      {"writer 1 token", write(1)},
+      {"writer 4 tokens", write(4)},
+      {"gather 1 row", gather(1)},
+      {"gather 8 rows", gather(8)},
+      {"convert 1 x 32", convert(32)},
+      {"convert 1 x 2048", convert(2048)},
+      {"no step", pool},
+  };
+  const TargetSet builtin = MakeTargetSet("builtin").value();
+  const TargetSet nothing = MakeTargetSet("mutant:does-nothing").value();
+  std::printf("%-20s %12s %24s\n", "us a case", "builtin",
+              "staging and checks");
+  for (const auto& c : cases) {
+    std::printf("%-20s %12.2f %24.2f\n", c.name, Microseconds(builtin, c.text),
+                Microseconds(nothing, c.text));
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace mlafuzz
+
+int main() { return mlafuzz::Main(); }

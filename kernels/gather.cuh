@@ -1,0 +1,176 @@
+// The gather: rows of the pool, dequantised to bf16, into a dense workspace.
+//
+// How it works:
+//   1. A task is one page of one request: the rows of the request's token
+//      range that lie in it. Tasks count request by request, page by page; one
+//      block takes one task, and the grid has ceil(rows / page) + 2 * requests
+//      blocks, which covers all tasks of ranges that add up to `rows`. Tasks
+//      past that are dropped, as in the native kernel.
+//   2. Lane 0 finds the block's task and tells the others through shared
+//      memory.
+//   3. One warp takes a row at a time: four lanes stage its scales in shared
+//      memory, then each lane converts two chunks of 8 codes and copies 4
+//      bytes of the tail.
+//
+// GatherPolicy holds the decisions. A wrong twin derives from it and overrides
+// one.
+#ifndef MLAFUZZ_KERNELS_GATHER_CUH_
+#define MLAFUZZ_KERNELS_GATHER_CUH_
+
+#include <cstdint>
+
+#include "kernels/codec.cuh"
+#include "kernels/layout.h"
+#include "kernels/params.h"
+#include "kernels/simt/simt.h"
+
+namespace mlafuzz::kernels {
+inline namespace SIMT_BACKEND {
+
+inline constexpr int kGatherWarps = 4;
+
+struct GatherPolicy {
+  // Host: blocks of the grid.
+  static std::int64_t Blocks(const GatherParams& params) {
+    return (params.dst_rows + params.page_size - 1) / params.page_size +
+           2 * params.requests;
+  }
+
+  static __device__ std::int64_t TableRowStride(const GatherParams& params) {
+    return params.table_row_stride;
+  }
+
+  // Between staging a row's scales and using them.
+  static __device__ void PublishScales() { __syncwarp(); }
+
+  // Tail bytes 4 * lane .. 4 * lane + 3 of a row, as two workspace columns.
+  static __device__ unsigned TailPair(const std::uint8_t* row, unsigned lane,
+                                      bool nope) {
+    if (nope) return 0;
+    return reinterpret_cast<const unsigned*>(row + kTailAt)[lane];
+  }
+};
+
+// A page of a request: workspace rows first .. first + count - 1 come from rows
+// `offset` .. of page `page`.
+struct GatherTask {
+  std::int64_t first;
+  std::int64_t count;  // 0: the block has nothing to do
+  std::int64_t page;
+  std::int64_t offset;
+};
+
+__device__ inline std::int64_t RequestLength(const GatherParams& params,
+                                             std::int64_t request) {
+  std::int64_t length;
+  if (params.seq_lens != nullptr) {
+    length = params.seq_lens[request];
+  } else {
+    const std::int64_t end = request + 1 < params.requests
+                                 ? params.starts[request + 1]
+                                 : params.dst_rows;
+    length = end - params.starts[request];
+  }
+  return length > 0 ? length : 0;
+}
+
+template <class Policy>
+__device__ inline GatherTask FindTask(const GatherParams& params,
+                                      std::int64_t task) {
+  for (std::int64_t request = 0; request < params.requests; ++request) {
+    const std::int64_t length = RequestLength(params, request);
+    if (length == 0) continue;
+    const std::int64_t begin =
+        params.seq_starts != nullptr ? params.seq_starts[request] : 0;
+    const std::int64_t end = begin + length;
+    const std::int64_t first_page = begin / params.page_size;
+    const std::int64_t pages = (end - 1) / params.page_size - first_page + 1;
+    if (task >= pages) {
+      task -= pages;
+      continue;
+    }
+    const std::int64_t column = first_page + task;
+    const std::int64_t page_begin = column * params.page_size;
+    const std::int64_t page_end = page_begin + params.page_size;
+    const std::int64_t from = begin > page_begin ? begin : page_begin;
+    const std::int64_t to = end < page_end ? end : page_end;
+    GatherTask found;
+    found.first = params.starts[request] + (from - begin);
+    found.count = to - from;
+    found.page =
+        params.table[request * Policy::TableRowStride(params) + column];
+    found.offset = from - page_begin;
+    return found;
+  }
+  return {0, 0, 0, 0};
+}
+
+// Two codes (the low 16 bits of `codes`) to two bf16 values.
+__device__ inline unsigned TwoValues(unsigned codes, float scale) {
+  return FloatToBf16(__fmul_rn(E4m3ToFloat(codes), scale)) |
+         FloatToBf16(__fmul_rn(E4m3ToFloat(codes >> 8), scale)) << 16;
+}
+
+// One block a task, up to kGatherWarps warps.
+template <class Policy>
+__global__ void __launch_bounds__(kGatherWarps * 32)
+    GatherRows(GatherParams params) {
+  __shared__ std::int64_t shared_task[4];
+  __shared__ float shared_scales[kGatherWarps][kTiles];
+  if (threadIdx.x == 0) {
+    const GatherTask found = FindTask<Policy>(params, blockIdx.x);
+    shared_task[0] = found.first;
+    shared_task[1] = found.count;
+    shared_task[2] = found.page;
+    shared_task[3] = found.offset;
+  }
+  __syncthreads();
+  const GatherTask task = {shared_task[0], shared_task[1], shared_task[2],
+                           shared_task[3]};
+  const unsigned warp = threadIdx.x / 32;
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warps = blockDim.x / 32;
+  float* scales = shared_scales[warp];
+  for (std::int64_t i = warp; i < task.count; i += warps) {
+    const std::uint8_t* row = params.cache + task.page * params.page_stride +
+                              (task.offset + i) * params.row_stride;
+    std::uint16_t* out = params.dst + (task.first + i) * params.dst_row_stride;
+    if (lane < kTiles) {
+      scales[lane] = reinterpret_cast<const float*>(row + kScaleAt)[lane];
+    }
+    Policy::PublishScales();
+    for (unsigned chunk = lane; chunk < kLatent / 8; chunk += 32) {
+      const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
+      const float scale = scales[chunk / (kTile / 8)];
+      reinterpret_cast<uint4*>(out)[chunk] = make_uint4(
+          TwoValues(codes.x, scale), TwoValues(codes.x >> 16, scale),
+          TwoValues(codes.y, scale), TwoValues(codes.y >> 16, scale));
+    }
+    reinterpret_cast<unsigned*>(out + kLatent)[lane] =
+        Policy::TailPair(row, lane, params.nope);
+    __syncwarp();  // the next row's scales take the place of these
+  }
+}
+
+// Rows and requests are at least 1.
+template <class Policy>
+simt::LaunchResult LaunchGather(const GatherParams& params, simt::Stream stream,
+                                simt::Schedule schedule) {
+  const std::int64_t blocks = Policy::Blocks(params);
+  if (blocks == 0) return {};
+  simt::Config config;
+  config.grid = dim3(static_cast<unsigned>(blocks));
+  // No task has more rows than a page, or than there are.
+  std::int64_t warps = kGatherWarps;
+  if (params.page_size < warps) warps = params.page_size;
+  if (params.dst_rows < warps) warps = params.dst_rows;
+  config.block = dim3(static_cast<unsigned>(32 * warps));
+  config.stream = stream;
+  config.schedule = schedule;
+  return simt::launch(config, GatherRows<Policy>, params);
+}
+
+}  // namespace SIMT_BACKEND
+}  // namespace mlafuzz::kernels
+
+#endif  // MLAFUZZ_KERNELS_GATHER_CUH_

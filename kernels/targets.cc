@@ -1,0 +1,185 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "corpus/contracts.h"
+#include "kernels/builtin.h"
+#include "kernels/compiled_target.h"
+#include "kernels/mutants/mutants.h"
+#include "kernels/target.h"
+
+namespace mlafuzz {
+namespace {
+
+const std::vector<CompiledTarget>& CompiledTargets() {
+  static const auto* const kTargets = [] {
+    auto* all = new std::vector<CompiledTarget>{Builtin(), BuiltinPow2()};
+    for (const CompiledTarget& target : Mutants()) all->push_back(target);
+    return all;
+  }();
+  return *kTargets;
+}
+
+Contract ContractOf(const CompiledTarget& compiled) {
+  Contract contract = BuiltinContract();
+  if (compiled.pow2_scale) {
+    contract.mutable_writer()->set_scale(WriterContract::POW2_CEIL);
+    contract.mutable_writer()->set_floor_bits(0x38d1b717);  // 1e-4
+  }
+  return contract;
+}
+
+class HostTarget : public Target {
+ public:
+  HostTarget(const CompiledTarget& compiled, const CompiledKernels& kernels)
+      : name_(compiled.name),
+        contract_(ContractOf(compiled)),
+        kernels_(kernels) {}
+
+  const std::string& name() const override { return name_; }
+  const Contract& contract() const override { return contract_; }
+  const Arithmetic& arithmetic() const override {
+    return Arithmetic::default_instance();
+  }
+
+  bool Implements(Kernel kernel) const override {
+    switch (kernel) {
+      case Kernel::kWriter:
+        return kernels_.write != nullptr;
+      case Kernel::kGather:
+        return kernels_.gather != nullptr;
+      case Kernel::kConvert:
+        return kernels_.convert != nullptr;
+      case Kernel::kDecode:
+        return false;
+    }
+    return false;
+  }
+
+  CallResult Write(const WriteArgs& args,
+                   const LaunchContext& context) override {
+    return kernels_.write != nullptr ? kernels_.write(args, context)
+                                     : CallResult::NotImplemented();
+  }
+  CallResult Gather(const GatherArgs& args,
+                    const LaunchContext& context) override {
+    return kernels_.gather != nullptr ? kernels_.gather(args, context)
+                                      : CallResult::NotImplemented();
+  }
+  CallResult ConvertIndices(const ConvertArgs& args,
+                            const LaunchContext& context) override {
+    return kernels_.convert != nullptr ? kernels_.convert(args, context)
+                                       : CallResult::NotImplemented();
+  }
+
+ private:
+  std::string name_;
+  Contract contract_;
+  CompiledKernels kernels_;
+};
+
+// Letters to insert, delete or replace to get from one to the other.
+int EditDistance(absl::string_view a, absl::string_view b) {
+  std::vector<int> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    int diagonal = row[0];
+    row[0] = static_cast<int>(i);
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const int replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+absl::Status UnknownTarget(absl::string_view name) {
+  const CompiledTarget* nearest = nullptr;
+  int least = 0;
+  for (const CompiledTarget& target : CompiledTargets()) {
+    // A bare "nope-stale-tail" is meant for the mutant of that name.
+    const absl::string_view known = target.name;
+    const int distance =
+        std::min(EditDistance(name, known),
+                 EditDistance(name, known.substr(known.find(':') + 1)));
+    if (nearest == nullptr || distance < least) {
+      nearest = &target;
+      least = distance;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("no target is named \"", name,
+                                          "\"; did you mean \"", nearest->name,
+                                          "\"?"));
+}
+
+}  // namespace
+
+const std::vector<TargetInfo>& AllTargets() {
+  static const auto* const kInfos = [] {
+    auto* infos = new std::vector<TargetInfo>;
+    for (const CompiledTarget& target : CompiledTargets()) {
+      TargetInfo info;
+      info.name = target.name;
+      info.what = target.what;
+      // builtin replaces nothing: it is what the others are measured against.
+      if (info.name != "builtin") {
+        if (target.kernels.write != nullptr) {
+          info.replaces.push_back(Kernel::kWriter);
+        }
+        if (target.kernels.gather != nullptr) {
+          info.replaces.push_back(Kernel::kGather);
+        }
+        if (target.kernels.convert != nullptr) {
+          info.replaces.push_back(Kernel::kConvert);
+        }
+      }
+      infos->push_back(std::move(info));
+    }
+    return infos;
+  }();
+  return *kInfos;
+}
+
+absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
+  for (const CompiledTarget& target : CompiledTargets()) {
+    if (name != target.name) continue;
+    TargetSet set;
+    const auto own = std::make_shared<HostTarget>(target, target.kernels);
+    const CompiledTarget& builtin = CompiledTargets().front();
+    const auto rest = std::make_shared<HostTarget>(builtin, builtin.kernels);
+    for (Kernel kernel : kAllKernels) {
+      set.targets[static_cast<std::size_t>(kernel)] =
+          own->Implements(kernel) ? own : rest;
+    }
+    return set;
+  }
+  return UnknownTarget(name);
+}
+
+absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view all,
+                                        absl::string_view writer,
+                                        absl::string_view gather,
+                                        absl::string_view convert,
+                                        absl::string_view decode) {
+  absl::StatusOr<TargetSet> set = MakeTargetSet(all);
+  if (!set.ok()) return set;
+  const std::pair<Kernel, absl::string_view> overrides[] = {
+      {Kernel::kWriter, writer},
+      {Kernel::kGather, gather},
+      {Kernel::kConvert, convert},
+      {Kernel::kDecode, decode}};
+  for (const auto& [kernel, name] : overrides) {
+    if (name.empty()) continue;
+    absl::StatusOr<TargetSet> other = MakeTargetSet(name);
+    if (!other.ok()) return other;
+    const std::size_t i = static_cast<std::size_t>(kernel);
+    set->targets[i] = other->targets[i];
+  }
+  return set;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,81 @@
+#include <set>
+
+#include "gtest/gtest.h"
+#include "kernels/target.h"
+
+namespace mlafuzz {
+namespace {
+
+TEST(Targets, BuiltinIsFirstAndNamesAreUnique) {
+  const std::vector<TargetInfo>& all = AllTargets();
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all[0].name, "builtin");
+  std::set<std::string> names;
+  for (const TargetInfo& info : all) {
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_FALSE(info.what.empty()) << info.name;
+  }
+}
+
+TEST(Targets, TheNamesThatOthersRelyOn) {
+  for (const char* name :
+       {"builtin", "builtin:pow2", "mutant:nope-stale-tail",
+        "mutant:gather-stale-tail", "mutant:fp16-bit-amax",
+        "mutant:writer-negative-slot", "mutant:payload-fallthrough",
+        "mutant:scale-reciprocal", "mutant:gather-drops-pages",
+        "mutant:table-row-from-shape", "mutant:index-zero-for-invalid",
+        "mutant:missing-syncwarp", "mutant:does-nothing", "mutant:refuses-all",
+        "mutant:returns-inputs", "control:thread-mapping"}) {
+    EXPECT_TRUE(MakeTargetSet(name).ok()) << name;
+  }
+}
+
+TEST(Targets, AMutantTakesOnlyTheKernelsThatItReplaces) {
+  for (const TargetInfo& info : AllTargets()) {
+    SCOPED_TRACE(info.name);
+    absl::StatusOr<TargetSet> set = MakeTargetSet(info.name);
+    ASSERT_TRUE(set.ok());
+    const std::set<Kernel> replaced(info.replaces.begin(), info.replaces.end());
+    for (Kernel kernel : {Kernel::kWriter, Kernel::kGather, Kernel::kConvert}) {
+      Target* target = set->For(kernel);
+      ASSERT_NE(target, nullptr);
+      EXPECT_TRUE(target->Implements(kernel));
+      EXPECT_EQ(target->name(), replaced.count(kernel) ? info.name : "builtin");
+    }
+    EXPECT_FALSE(set->For(Kernel::kDecode)->Implements(Kernel::kDecode));
+  }
+}
+
+TEST(Targets, OverridesOneKernel) {
+  absl::StatusOr<TargetSet> set = MakeTargetSet(
+      "builtin", "builtin:pow2", "mutant:gather-stale-tail", "", "");
+  ASSERT_TRUE(set.ok());
+  EXPECT_EQ(set->For(Kernel::kWriter)->name(), "builtin:pow2");
+  EXPECT_EQ(set->For(Kernel::kGather)->name(), "mutant:gather-stale-tail");
+  EXPECT_EQ(set->For(Kernel::kConvert)->name(), "builtin");
+  EXPECT_FALSE(MakeTargetSet("builtin", "", "nonsense", "", "").ok());
+}
+
+TEST(Targets, Pow2SaysSoInItsContract) {
+  const TargetSet set = *MakeTargetSet("builtin:pow2");
+  const WriterContract& writer = set.For(Kernel::kWriter)->contract().writer();
+  EXPECT_EQ(writer.scale(), WriterContract::POW2_CEIL);
+  EXPECT_EQ(writer.floor_bits(), 0x38d1b717u);
+}
+
+TEST(Targets, UnknownNamesGetASuggestion) {
+  for (const auto& [typo, meant] :
+       {std::pair("mutant:nope-stale-tial", "mutant:nope-stale-tail"),
+        std::pair("nope-stale-tail", "mutant:nope-stale-tail"),
+        std::pair("biultin", "builtin"), std::pair("pow2", "builtin:pow2")}) {
+    const absl::Status status = MakeTargetSet(typo).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_NE(
+        status.ToString().find(std::string("did you mean \"") + meant + "\"?"),
+        std::string::npos)
+        << status;
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz
