@@ -453,7 +453,8 @@ class Builder {
     if (!q.ok()) return q.status();
     const std::vector<std::uint16_t> bits =
         ExpandValues(d.q(), BF16, (*q)->bytes.size() / 2);
-    std::memcpy((*q)->bytes.data(), bits.data(), (*q)->bytes.size());
+    std::copy(bits.begin(), bits.end(),
+              reinterpret_cast<std::uint16_t*>((*q)->bytes.data()));
     if (absl::Status s = AddIndices(where + ".decode.indices", out,
                                     TensorId::kIndices, d.indices());
         !s.ok()) {

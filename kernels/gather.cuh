@@ -60,17 +60,23 @@ struct GatherTask {
   std::int64_t offset;
 };
 
+// First workspace row of a request, and one past the last of its rows where no
+// lengths are given. Starts past the workspace mean its end, as in the native
+// kernel.
+__device__ inline std::int64_t RequestStart(const GatherParams& params,
+                                            std::int64_t request) {
+  if (request == params.requests) return params.dst_rows;
+  const std::int64_t start = params.starts[request];
+  if (params.seq_lens != nullptr) return start;
+  return start < params.dst_rows ? start : params.dst_rows;
+}
+
 __device__ inline std::int64_t RequestLength(const GatherParams& params,
                                              std::int64_t request) {
-  std::int64_t length;
-  if (params.seq_lens != nullptr) {
-    length = params.seq_lens[request];
-  } else {
-    const std::int64_t end = request + 1 < params.requests
-                                 ? params.starts[request + 1]
-                                 : params.dst_rows;
-    length = end - params.starts[request];
-  }
+  const std::int64_t length =
+      params.seq_lens != nullptr
+          ? params.seq_lens[request]
+          : RequestStart(params, request + 1) - RequestStart(params, request);
   return length > 0 ? length : 0;
 }
 
@@ -95,7 +101,7 @@ __device__ inline GatherTask FindTask(const GatherParams& params,
     const std::int64_t from = begin > page_begin ? begin : page_begin;
     const std::int64_t to = end < page_end ? end : page_end;
     GatherTask found;
-    found.first = params.starts[request] + (from - begin);
+    found.first = RequestStart(params, request) + (from - begin);
     found.count = to - from;
     found.page =
         params.table[request * Policy::TableRowStride(params) + column];

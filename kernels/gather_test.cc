@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "gtest/gtest.h"
@@ -26,9 +27,10 @@ std::vector<std::uint8_t> ExpectedDst(const CaseImage& image) {
   std::vector<std::uint8_t> out = dst.bytes;
   for (std::int64_t r = 0; r < starts.shape[0]; ++r) {
     const std::int64_t start = Entry(starts, r);
-    const std::int64_t end = lens != nullptr           ? start + Entry(*lens, r)
-                             : r + 1 < starts.shape[0] ? Entry(starts, r + 1)
-                                                       : dst.shape[0];
+    std::int64_t end = lens != nullptr           ? start + Entry(*lens, r)
+                       : r + 1 < starts.shape[0] ? Entry(starts, r + 1)
+                                                 : dst.shape[0];
+    if (lens == nullptr) end = std::min(end, dst.shape[0]);
     for (std::int64_t i = start; i < end; ++i) {
       const std::int64_t token =
           i - start + (seq_starts != nullptr ? Entry(*seq_starts, r) : 0);
@@ -71,6 +73,14 @@ TEST(Gather, EveryCodeWithScalesOfEveryClass) {
         "  block_table { rows: 2 columns: 3"
         "    pages { values: [4, 0, 2, 3, 1, 2] } } } }");
   }
+}
+
+// As the native kernel does: a start past the workspace is its end.
+TEST(Gather, StartsPastTheEndAreClamped) {
+  ExpectRight(
+      "pool { page_size: 4 pages: 3 fill { kind: ROWS seed: 5 } }"
+      "steps { gather { dst_rows: 5 workspace_starts: [0, 9, 12]"
+      "  block_table { rows: 3 columns: 3 pages { count: 9 } } } }");
 }
 
 TEST(Gather, AnyBytes) {

@@ -157,10 +157,9 @@ class Explainer {
     const Tensor* k_pe = step_.Find(TensorId::kKPe);
     const std::int64_t column = (byte - layout_.rope_at) / 2;
     if (k_pe == nullptr || column >= k_pe->shape[1]) {
-      absl::StrAppend(
-          text, "  rule writer.tail: ",
-          WriterContract::Tail_Name(contract_.writer().tail()),
-          " (vLLM #55277: every reader of the row sees exact zeros)\n");
+      absl::StrAppend(text, "  rule writer.tail: ",
+                      WriterContract::Tail_Name(contract_.writer().tail()),
+                      " (a reader of the row copies these bytes)\n");
       return;
     }
     const oracle::Storage<std::uint16_t> rope(k_pe);

@@ -29,6 +29,9 @@ class RuleCollector {
     Keep(checked ? Validity::kInvalid : Validity::kUnspecified, rule, reason);
   }
 
+  bool IsUnspecified() const {
+    return kept_.validity == Validity::kUnspecified;
+  }
   StepValidity Take() { return std::move(kept_); }
 
  private:

@@ -15,6 +15,7 @@ packages=(
   libclang-rt-19-dev  # sanitizers, libFuzzer, coverage runtime
   llvm-19             # symbolizer, llvm-cov, llvm-profdata
   libabsl-dev
+  libbenchmark-dev
   libboost-context-dev
   libdlpack-dev
   libgmock-dev libgtest-dev
