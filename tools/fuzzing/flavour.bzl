@@ -31,11 +31,14 @@ _ASAN_UBSAN = [
 ]
 
 # Vector accesses of 32 bytes and memcpy are not traced: keep loads and stores
-# scalar.
+# scalar, and loops from becoming calls.
 _RACE = [
     "-O1",
     "-fno-vectorize",
     "-fno-slp-vectorize",
+    "-fno-builtin-memcpy",
+    "-fno-builtin-memmove",
+    "-fno-builtin-memset",
     "-fsanitize-coverage=trace-loads,trace-stores",
     "-DMLAFUZZ_RACE_DETECTOR",
 ]
@@ -65,7 +68,9 @@ def flavour_condition(flavour):
 
 UNDER_TEST_COPTS = select(dict(
     [(flavour_condition(name), value.copts) for name, value in FLAVOURS.items()] +
-    [(flavour_condition(RACE_TESTS), _RACE)],
+    # Without an engine's instrumentation clang has no insertion point and traces
+    # nothing; "func" gives it one.
+    [(flavour_condition(RACE_TESTS), _RACE + ["-fsanitize-coverage=func"])],
     **{"//conditions:default": []}
 ))
 

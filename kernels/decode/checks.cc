@@ -1,0 +1,203 @@
+#include "kernels/decode/checks.h"
+
+#include "absl/strings/str_cat.h"
+#include "kernels/layout.h"
+
+namespace mlafuzz {
+namespace {
+
+using kernels::kLatent;
+using kernels::kMaxHeads;
+using kernels::kRope;
+using kernels::kRowBytes;
+
+// Bytes: a lane loads 16 codes at once.
+constexpr std::int64_t kRowAlignment = 16;
+
+struct Type {
+  DLDataType type;
+  const char* name;
+};
+constexpr Type kBf16 = {{kDLBfloat, 16, 1}, "bf16"};
+constexpr Type kFloat = {{kDLFloat, 32, 1}, "f32"};
+constexpr Type kInt32 = {{kDLInt, 32, 1}, "i32"};
+constexpr Type kUint8 = {{kDLUInt, 8, 1}, "u8"};
+
+std::uint8_t* Data(const DLTensor& tensor) {
+  return static_cast<std::uint8_t*>(tensor.data) + tensor.byte_offset;
+}
+
+template <class T>
+T* As(const DLTensor* tensor) {
+  return tensor == nullptr ? nullptr : reinterpret_cast<T*>(Data(*tensor));
+}
+
+std::string WantTensor(const char* name, const DLTensor* tensor, int ndim,
+                       const Type& want) {
+  if (tensor == nullptr) return absl::StrCat(name, " is missing");
+  if (tensor->ndim != ndim) {
+    return absl::StrCat(name, " must have ", ndim, " dimensions, got ",
+                        tensor->ndim);
+  }
+  const DLDataType& type = tensor->dtype;
+  if (type.code != want.type.code || type.bits != want.type.bits ||
+      type.lanes != want.type.lanes) {
+    return absl::StrCat(name, " must be ", want.name, ", got type code ",
+                        static_cast<int>(type.code), " of ",
+                        static_cast<int>(type.bits), " bits");
+  }
+  return "";
+}
+
+std::string WantDense(const char* name, const DLTensor& tensor) {
+  const int last = tensor.ndim - 1;
+  if (tensor.shape[last] <= 1 || tensor.strides[last] == 1) return "";
+  return absl::StrCat(name, " must have stride 1 in its last dimension, got ",
+                      tensor.strides[last]);
+}
+
+std::string WantSize(const char* name, const char* what, std::int64_t got,
+                     const char* other, std::int64_t want) {
+  if (got == want) return "";
+  return absl::StrCat(name, " has ", got, " ", what, ", ", other, " ", want);
+}
+
+std::string CheckQuery(const DLTensor* q) {
+  if (std::string why = WantTensor("q", q, 3, kBf16); !why.empty()) return why;
+  const std::int64_t pe_dim = q->shape[2] - kLatent;
+  if (pe_dim < 0) {
+    return absl::StrCat("q must have at least ", kLatent, " columns, got ",
+                        q->shape[2]);
+  }
+  if (pe_dim != 0 && pe_dim != kRope) {
+    return absl::StrCat("pe_dim must be 0 or ", kRope, ", got ", pe_dim);
+  }
+  if (q->shape[1] < 1 || q->shape[1] > kMaxHeads) {
+    return absl::StrCat("heads must be 1 to ", kMaxHeads, ", got ",
+                        q->shape[1]);
+  }
+  return WantDense("q", *q);
+}
+
+std::string CheckCache(const DLTensor* cache) {
+  if (std::string why = WantTensor("kv_cache", cache, 3, kUint8);
+      !why.empty()) {
+    return why;
+  }
+  if (cache->shape[2] != kRowBytes) {
+    return absl::StrCat("kv_cache row must be ", kRowBytes, " bytes, got ",
+                        cache->shape[2]);
+  }
+  if (cache->shape[1] < 1) {
+    return absl::StrCat("page size must be at least 1, got ", cache->shape[1]);
+  }
+  if (std::string why = WantDense("kv_cache", *cache); !why.empty()) return why;
+  if (cache->shape[0] == 0) return "";
+  const auto off = reinterpret_cast<std::uintptr_t>(Data(*cache)) %
+                   static_cast<std::uintptr_t>(kRowAlignment);
+  if (off != 0) {
+    return absl::StrCat("kv_cache must be ", kRowAlignment,
+                        "-byte aligned, its first row is ", off, " bytes off");
+  }
+  static constexpr const char* kNames[] = {"page", "row"};
+  for (int i = 0; i < 2; ++i) {
+    if (cache->shape[i] > 1 && cache->strides[i] % kRowAlignment != 0) {
+      return absl::StrCat("kv_cache ", kNames[i],
+                          " stride must be a multiple of ", kRowAlignment,
+                          " bytes, got ", cache->strides[i]);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+// Runs a check and returns its complaint, if any.
+#define MLAFUZZ_RETURN_IF_REFUSED(check)           \
+  do {                                             \
+    if (std::string why = (check); !why.empty()) { \
+      return why;                                  \
+    }                                              \
+  } while (false)
+
+std::string WhyRefuseDecode(const DecodeArgs& args) {
+  if (args.layout != FP8_DS_MLA) {
+    return absl::StrCat("layout must be fp8_ds_mla (1), got ",
+                        static_cast<int>(args.layout));
+  }
+  MLAFUZZ_RETURN_IF_REFUSED(CheckQuery(args.q));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckCache(args.cache));
+  const std::int64_t queries = args.q->shape[0];
+  const std::int64_t heads = args.q->shape[1];
+  MLAFUZZ_RETURN_IF_REFUSED(WantTensor("indices", args.indices, 2, kInt32));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantSize("indices", "rows", args.indices->shape[0], "q", queries));
+  MLAFUZZ_RETURN_IF_REFUSED(WantDense("indices", *args.indices));
+  if (args.lengths != nullptr) {
+    MLAFUZZ_RETURN_IF_REFUSED(WantTensor("lengths", args.lengths, 1, kInt32));
+    MLAFUZZ_RETURN_IF_REFUSED(
+        WantSize("lengths", "entries", args.lengths->shape[0], "q", queries));
+  }
+  if (args.sinks != nullptr) {
+    MLAFUZZ_RETURN_IF_REFUSED(WantTensor("sinks", args.sinks, 1, kFloat));
+    MLAFUZZ_RETURN_IF_REFUSED(
+        WantSize("sinks", "entries", args.sinks->shape[0], "q heads", heads));
+  }
+  MLAFUZZ_RETURN_IF_REFUSED(WantTensor("out", args.out, 3, kBf16));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantSize("out", "rows", args.out->shape[0], "q", queries));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantSize("out", "heads", args.out->shape[1], "q", heads));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantSize("out", "columns", args.out->shape[2], "the latent", kLatent));
+  MLAFUZZ_RETURN_IF_REFUSED(WantDense("out", *args.out));
+  MLAFUZZ_RETURN_IF_REFUSED(WantTensor("lse", args.lse, 2, kFloat));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantSize("lse", "rows", args.lse->shape[0], "q", queries));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantSize("lse", "heads", args.lse->shape[1], "q", heads));
+  if (args.splits < 0) {
+    return absl::StrCat("splits must not be negative, got ", args.splits);
+  }
+  return "";
+}
+
+#undef MLAFUZZ_RETURN_IF_REFUSED
+
+kernels::DecodeParams ToParams(const DecodeArgs& args) {
+  // Of base 2 from natural units, as the kernel's scores are.
+  constexpr double kLog2E = 1.44269504088896340736;
+  kernels::DecodeParams params{};
+  params.cache = As<const std::uint8_t>(args.cache);
+  params.page_stride = args.cache->strides[0];
+  params.row_stride = args.cache->strides[1];
+  params.page_size = args.cache->shape[1];
+  params.q = As<const std::uint16_t>(args.q);
+  params.queries = args.q->shape[0];
+  params.heads = args.q->shape[1];
+  params.rope = args.q->shape[2] != kLatent;
+  params.q_query_stride = args.q->strides[0];
+  params.q_head_stride = args.q->strides[1];
+  params.indices = As<const std::int32_t>(args.indices);
+  params.width = args.indices->shape[1];
+  params.indices_row_stride = args.indices->strides[0];
+  params.declared_topk = args.declared_topk;
+  if (args.lengths != nullptr) {
+    params.lengths = As<const std::int32_t>(args.lengths);
+    params.lengths_stride = args.lengths->strides[0];
+  }
+  if (args.sinks != nullptr) {
+    params.sinks = As<const float>(args.sinks);
+    params.sinks_stride = args.sinks->strides[0];
+  }
+  params.out = As<std::uint16_t>(args.out);
+  params.out_query_stride = args.out->strides[0];
+  params.out_head_stride = args.out->strides[1];
+  params.lse = As<float>(args.lse);
+  params.lse_query_stride = args.lse->strides[0];
+  params.lse_head_stride = args.lse->strides[1];
+  params.scale_log2 = static_cast<float>(args.softmax_scale * kLog2E);
+  return params;
+}
+
+}  // namespace mlafuzz

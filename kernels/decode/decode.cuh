@@ -1,0 +1,382 @@
+// The decode: softmax(q . k) v over the rows that an index list names.
+//
+// How it works. The candidates of a row of indices form blocks of 64; a split
+// is a run of blocks. DecodeSplit gives one split of one query and head to a
+// block of 128 lanes:
+//   1. q goes to shared memory, in the form the arithmetic wants.
+//   2. For each block of keys, two lanes share a key: two tiles and half of
+//      the rope each. A candidate that is masked reads no cache memory.
+//   3. One warp updates the running maximum and sum in base 2 and turns scores
+//      into weights, rounded as the arithmetic says.
+//   4. Each warp mixes 16 keys, each of its lanes 16 columns.
+//   5. At the end the warps' shares are added and divided by the sum: the
+//      split's output and LSE, which a split without keys has as 0 and -Inf.
+// MergeSplits weighs the splits by their LSE, adds the sink and stores.
+//
+// All is fp32; compile with -ffp-contract=off or -fmad=false. No lane depends
+// on the order in which lanes run, and the order of every sum is fixed.
+//
+// DecodePolicy holds the decisions. A wrong twin derives from it and overrides
+// one.
+#ifndef MLAFUZZ_KERNELS_DECODE_DECODE_CUH_
+#define MLAFUZZ_KERNELS_DECODE_DECODE_CUH_
+
+#include <cmath>
+#include <cstdint>
+
+#include "kernels/codec.cuh"
+#include "kernels/decode/arithmetic.cuh"
+#include "kernels/decode/params.h"
+#include "kernels/decode/scale.cuh"
+#include "kernels/layout.h"
+#include "kernels/simt/simt.h"
+
+namespace mlafuzz::kernels {
+inline namespace SIMT_BACKEND {
+
+inline constexpr float kLog2E = 1.44269504088896340736f;
+inline constexpr float kLn2 = 0.693147180559945309417f;
+
+// A candidate that is no key: the score it enters the softmax with, and the
+// cache byte that is read in its place (negative: none is).
+struct MaskedLane {
+  float score;
+  std::int64_t row;
+};
+
+struct DecodePolicy {
+  using Arithmetic = Bf16Arithmetic;
+
+  // Host: candidates a row.
+  static std::int64_t Lanes(const DecodeParams& params) { return params.width; }
+
+  // Candidates at or past this one are masked, whatever they hold.
+  static __device__ std::int64_t Length(const DecodeParams& params,
+                                        std::int64_t query) {
+    return params.lengths == nullptr
+               ? params.lanes
+               : params.lengths[query * params.lengths_stride];
+  }
+
+  static __device__ MaskedLane Masked() { return {-INFINITY, -1}; }
+
+  static __device__ float QkScale(const DecodeParams& params, float stored) {
+    return ReadScale(params.qk_scale, stored);
+  }
+  static __device__ float VScale(const DecodeParams& params, float stored) {
+    return ReadScale(params.v_scale, stored);
+  }
+
+  // The column of q that meets the first value of a row's tail; negative: the
+  // tail is ignored.
+  static __device__ int TailMeets(const DecodeParams& params) {
+    return params.rope ? kLatent : -1;
+  }
+
+  // What is subtracted from scores when the running maximum is `max`: -Inf,
+  // which stands for no key so far, would give -Inf - -Inf.
+  static __device__ float Reference(float max) {
+    return max == -INFINITY ? 0.0f : max;
+  }
+
+  // The factor on what has been mixed; `rescale` is that on the sum of weights.
+  static __device__ float MixRescale(float rescale) { return rescale; }
+
+  static __device__ std::int64_t MergedSplits(const DecodeParams& params) {
+    return params.splits;
+  }
+
+  // The head's sink in base 2; -Inf: none.
+  static __device__ float Sink(const DecodeParams& params, std::int64_t head) {
+    if (params.sinks == nullptr) return -INFINITY;
+    return params.sinks[head * params.sinks_stride] * kLog2E;
+  }
+
+  static __device__ float LseToStore(const DecodeParams& params, float lse) {
+    return params.lse_base_e ? lse * kLn2 : lse;
+  }
+};
+
+// ---------------------------------------------------------------------- Splits
+
+// Byte of the row that candidate `lane` of the query reads, and whether it is a
+// key.
+template <class Policy>
+__device__ inline std::int64_t CandidateRow(const DecodeParams& params,
+                                            std::int64_t query,
+                                            std::int64_t length,
+                                            std::int64_t lane, bool* is_key) {
+  *is_key = false;
+  if (lane >= params.lanes) return -1;
+  const std::int32_t slot =
+      params.indices[query * params.indices_row_stride + lane];
+  if (lane >= length || slot < 0) return Policy::Masked().row;
+  *is_key = true;
+  return slot / params.page_size * params.page_stride +
+         slot % params.page_size * params.row_stride;
+}
+
+// 32 rope values against 32 of q; half the tail.
+__device__ inline float HalfTailDot(const uint4* tail, const float* q) {
+  float part[4] = {0, 0, 0, 0};
+  for (int i = 0; i < 4; ++i) {
+    const uint4 chunk = tail[i];
+    const float4 low = FourOf(q + 8 * i);
+    const float4 high = FourOf(q + 8 * i + 4);
+    part[0] += low.x * Bf16ToFloat(chunk.x & 0xffffu);
+    part[1] += low.y * __uint_as_float(chunk.x & 0xffff0000u);
+    part[2] += low.z * Bf16ToFloat(chunk.y & 0xffffu);
+    part[3] += low.w * __uint_as_float(chunk.y & 0xffff0000u);
+    part[0] += high.x * Bf16ToFloat(chunk.z & 0xffffu);
+    part[1] += high.y * __uint_as_float(chunk.z & 0xffff0000u);
+    part[2] += high.z * Bf16ToFloat(chunk.w & 0xffffu);
+    part[3] += high.w * __uint_as_float(chunk.w & 0xffff0000u);
+  }
+  return (part[0] + part[1]) + (part[2] + part[3]);
+}
+
+// Half of q . k: tiles 2 half and 2 half + 1, and half of the tail.
+template <class Policy>
+__device__ inline float HalfDot(const DecodeParams& params,
+                                const SplitMemory& shared,
+                                const std::uint8_t* row, int half) {
+  float dot = 0.0f;
+  for (int tile = 2 * half; tile < 2 * half + 2; ++tile) {
+    dot += Policy::Arithmetic::TileDot(
+        reinterpret_cast<const uint4*>(row + tile * kTile),
+        shared.q + tile * kTile, shared.q_scale[tile],
+        Policy::QkScale(params, StoredScale(row, tile)));
+  }
+  const int column = Policy::TailMeets(params);
+  if (column >= 0) {
+    dot += HalfTailDot(reinterpret_cast<const uint4*>(row + kTailAt) + 4 * half,
+                       shared.q + column + kRope / 2 * half);
+  }
+  return dot;
+}
+
+// The softmax so far, which the lanes of warp 0 carry along.
+struct RunningSoftmax {
+  float max;  // base 2
+  float sum;  // of weights relative to it
+};
+
+// Scores to weights relative to the new running maximum; their sum takes them
+// in fp32. One warp.
+template <class Policy>
+__device__ inline void UpdateSoftmax(const SplitMemory& shared,
+                                     RunningSoftmax& running) {
+  const unsigned lane = threadIdx.x;
+  const float first = shared.scores[lane];
+  const float second = shared.scores[lane + 32];
+  float max = fmaxf(first, second);
+  for (int distance = 16; distance > 0; distance /= 2) {
+    max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, distance));
+  }
+  max = fmaxf(max, running.max);
+  const float reference = Policy::Reference(max);
+  const float weights[2] = {exp2f(first - reference),
+                            exp2f(second - reference)};
+  shared.scores[lane] = Policy::Arithmetic::Weight(weights[0]);
+  shared.scores[lane + 32] = Policy::Arithmetic::Weight(weights[1]);
+  float sum = weights[0] + weights[1];
+  for (int distance = 16; distance > 0; distance /= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, distance);
+  }
+  const float rescale = exp2f(running.max - reference);
+  running.sum = running.sum * rescale + sum;
+  running.max = max;
+  if (lane == 0) shared.rescale() = rescale;
+}
+
+// Adds the warps' shares; lane t stores columns 4 t .. 4 t + 3.
+__device__ inline void StorePartial(const DecodeParams& params,
+                                    const SplitMemory& shared,
+                                    std::int64_t split) {
+  const unsigned lane = threadIdx.x;
+  float values[4] = {0, 0, 0, 0};
+  for (int warp = 0; warp < kWarps; ++warp) {
+    const float4 share = FourOf(shared.mixed[warp] + 4 * lane);
+    values[0] += share.x;
+    values[1] += share.y;
+    values[2] += share.z;
+    values[3] += share.w;
+  }
+  const std::int64_t at = split * kLatent + 4 * lane;
+  for (int i = 0; i < 4; ++i) {
+    // No weight at all: 0, not 0 / 0.
+    const float value =
+        shared.sum() == 0.0f ? 0.0f : __fdiv_rn(values[i], shared.sum());
+    if (params.bf16_partials) {
+      static_cast<std::uint16_t*>(params.partials)[at + i] =
+          static_cast<std::uint16_t>(FloatToBf16(value));
+    } else {
+      static_cast<float*>(params.partials)[at + i] = value;
+    }
+  }
+  if (lane == 0) params.partial_lse[split] = shared.max() + log2f(shared.sum());
+}
+
+// One block a split, of 128 lanes; splits count fastest, then heads.
+template <class Policy>
+__global__ void __launch_bounds__(kDecodeLanes)
+    DecodeSplit(DecodeParams params) {
+  __shared__ __align__(16) float q[kLatent + kRope];
+  __shared__ float q_scale[kTiles];
+  __shared__ float scores[kBlockKeys];
+  __shared__ std::int64_t rows[kBlockKeys];
+  __shared__ float weights[kTiles][kBlockKeys];
+  __shared__ float weight_scale[kTiles];
+  __shared__ float softmax[3];
+  __shared__ __align__(16) float mixed[kWarps][kLatent];
+  const SplitMemory shared = {q,       q_scale,      scores,  rows,
+                              weights, weight_scale, softmax, mixed};
+  using Arithmetic = typename Policy::Arithmetic;
+  const int lane = static_cast<int>(threadIdx.x);
+  const std::int64_t split = blockIdx.x % params.splits;
+  const std::int64_t head = blockIdx.x / params.splits % params.heads;
+  const std::int64_t query = blockIdx.x / params.splits / params.heads;
+  Arithmetic::StageQuery(
+      params,
+      params.q + query * params.q_query_stride + head * params.q_head_stride,
+      shared);
+  RunningSoftmax running = {Policy::Masked().score, 0.0f};
+  __syncthreads();
+  const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
+  const std::int64_t first = split * blocks / params.splits;
+  const std::int64_t last = (split + 1) * blocks / params.splits;
+  const std::int64_t length = Policy::Length(params, query);
+  const int warp = lane / 32;
+  const int chunk = lane % 32;  // of 16 columns
+  float sums[16] = {};
+  for (std::int64_t block = first; block < last; ++block) {
+    const int key = lane / 2;
+    bool is_key;
+    const std::int64_t row = CandidateRow<Policy>(
+        params, query, length, block * kBlockKeys + key, &is_key);
+    float dot = 0.0f;
+    if (row >= 0) {
+      dot = HalfDot<Policy>(params, shared, params.cache + row, lane % 2);
+    }
+    dot += __shfl_xor_sync(0xffffffffu, dot, 1);
+    if (lane % 2 == 0) {
+      shared.rows[key] = row;
+      shared.scores[key] = is_key ? dot * params.scale_log2
+                           : block * kBlockKeys + key < params.lanes
+                               ? Policy::Masked().score
+                               : -INFINITY;
+    }
+    __syncthreads();
+    if (warp == 0) UpdateSoftmax<Policy>(shared, running);
+    __syncthreads();
+    Arithmetic::template StageWeights<Policy>(params, shared);
+    const float rescale = Policy::MixRescale(shared.rescale());
+#pragma unroll
+    for (int i = 0; i < 16; ++i) sums[i] *= rescale;
+    Arithmetic::template Mix<Policy>(params, shared,
+                                     warp * (kBlockKeys / kWarps), chunk, sums);
+    // The next block's keys take the place of these.
+    if (block + 1 < last) __syncthreads();
+  }
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    *reinterpret_cast<float4*>(shared.mixed[warp] + 16 * chunk + 4 * i) =
+        make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2],
+                    sums[4 * i + 3]);
+  }
+  if (lane == 0) {
+    shared.max() = running.max;
+    shared.sum() = running.sum;
+  }
+  __syncthreads();
+  StorePartial(params, shared, blockIdx.x);
+}
+
+// ----------------------------------------------------------------------- Merge
+
+// 2^(x - max) for x <= max, both possibly infinite. -Inf stands for nothing.
+__device__ inline float Weight(float x, float max) {
+  if (x == -INFINITY) return 0.0f;
+  return x == max ? 1.0f : exp2f(x - max);
+}
+
+// One block a query and head, of 128 lanes; lane t has columns 4 t .. 4 t + 3.
+template <class Policy>
+__global__ void __launch_bounds__(kDecodeLanes)
+    MergeSplits(DecodeParams params) {
+  const unsigned lane = threadIdx.x;
+  const std::int64_t head = blockIdx.x % params.heads;
+  const std::int64_t query = blockIdx.x / params.heads;
+  const std::int64_t first = blockIdx.x * params.splits;
+  const std::int64_t splits = Policy::MergedSplits(params);
+  float max = -INFINITY;
+  for (std::int64_t i = 0; i < splits; ++i) {
+    max = fmaxf(max, params.partial_lse[first + i]);
+  }
+  float values[4] = {0, 0, 0, 0};
+  float keys = 0.0f;  // weight of all keys, relative to 2^max
+  for (std::int64_t i = 0; i < splits; ++i) {
+    const float weight = Weight(params.partial_lse[first + i], max);
+    keys += weight;
+    const std::int64_t at = (first + i) * kLatent + 4 * lane;
+    for (int c = 0; c < 4; ++c) {
+      const float partial =
+          params.bf16_partials
+              ? Bf16ToFloat(
+                    static_cast<const std::uint16_t*>(params.partials)[at + c])
+              : static_cast<const float*>(params.partials)[at + c];
+      values[c] += weight * partial;
+    }
+  }
+  // The sink may be far above the keys, or below: relative to the larger.
+  const float sink = Policy::Sink(params, head);
+  const float top = fmaxf(max, sink);
+  const float share = Weight(max, top);
+  const float all = keys * share + Weight(sink, top);
+  std::uint16_t* out = params.out + query * params.out_query_stride +
+                       head * params.out_head_stride + 4 * lane;
+  for (int c = 0; c < 4; ++c) {
+    const float value = keys == 0.0f ? 0.0f : __fdiv_rn(values[c] * share, all);
+    out[c] = static_cast<std::uint16_t>(FloatToBf16(value));
+  }
+  if (lane != 0) return;
+  float lse = params.sink_in_lse ? top + log2f(all) : max + log2f(keys);
+  if (lse == -INFINITY && params.empty_plus_inf) lse = INFINITY;
+  params.lse[query * params.lse_query_stride + head * params.lse_head_stride] =
+      Policy::LseToStore(params, lse);
+}
+
+// ---------------------------------------------------------------------- Launch
+
+// Splits as asked for, 0 being one for each 8 blocks. More than there are
+// blocks would only be empty ones.
+inline std::int64_t SplitCount(std::int64_t lanes, std::int64_t asked) {
+  const std::int64_t blocks = (lanes + kBlockKeys - 1) / kBlockKeys;
+  if (asked == 0) return (blocks + kBlocksPerSplit - 1) / kBlocksPerSplit;
+  return asked < blocks ? asked : blocks;
+}
+
+// queries * heads * splits blocks at least 1 and below 2^31; without splits
+// (no candidates) only the merge runs.
+template <class Policy>
+simt::LaunchResult LaunchDecode(const DecodeParams& params, simt::Stream stream,
+                                simt::Schedule schedule) {
+  simt::Config config;
+  config.block = dim3(kDecodeLanes);
+  config.stream = stream;
+  config.schedule = schedule;
+  const std::int64_t outputs = params.queries * params.heads;
+  if (params.splits > 0) {
+    config.grid = dim3(static_cast<unsigned>(outputs * params.splits));
+    simt::LaunchResult result =
+        simt::launch(config, DecodeSplit<Policy>, params);
+    if (!result.ok()) return result;
+  }
+  config.grid = dim3(static_cast<unsigned>(outputs));
+  return simt::launch(config, MergeSplits<Policy>, params);
+}
+
+}  // namespace SIMT_BACKEND
+}  // namespace mlafuzz::kernels
+
+#endif  // MLAFUZZ_KERNELS_DECODE_DECODE_CUH_
