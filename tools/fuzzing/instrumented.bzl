@@ -7,15 +7,18 @@ What is instrumented, and how: flavour.bzl.
 
 load(":flavour.bzl", "FLAVOURS")
 
+# Of everything in an engine, whether under test or not.
+_COPTS = [
+    "-O2",
+    "-gline-tables-only",
+    "-fno-omit-frame-pointer",
+    "-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION",
+]
+
 def _flavour_impl(_settings, attr):
     flavour = FLAVOURS[attr.flavour]
     return {
-        "//command_line_option:copt": [
-            "-O2",
-            "-gline-tables-only",
-            "-fno-omit-frame-pointer",
-            "-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION",
-        ],
+        "//command_line_option:copt": _COPTS,
         "//command_line_option:linkopt": flavour.linkopts + [
             "-fsanitize-link-c++-runtime",
         ],
@@ -47,9 +50,17 @@ def _impl(ctx):
         target_file = binary[DefaultInfo].files_to_run.executable,
         is_executable = True,
     )
+
+    # What it was built with, for reports.
+    flags = ctx.actions.declare_file(ctx.label.name + ".flags")
+    ctx.actions.write(flags, "\n".join([
+        "all: " + " ".join(_COPTS),
+        "kernels: " + " ".join(FLAVOURS[ctx.attr.flavour].copts),
+        "",
+    ]))
     return [DefaultInfo(
         executable = out,
-        runfiles = ctx.runfiles(files = [out]).merge(
+        runfiles = ctx.runfiles(files = [out, flags]).merge(
             binary[DefaultInfo].default_runfiles,
         ),
     )]
@@ -71,7 +82,8 @@ _ATTRS = {
 
 engine_binary = rule(
     implementation = _impl,
-    doc = "`binary`, a cc_binary that depends on //tools/fuzzing:engine, in one flavour.",
+    doc = "`binary`, a cc_binary that depends on //tools/fuzzing:engine, in one " +
+          "flavour; beside it NAME.flags, the compiler flags in words.",
     attrs = _ATTRS,
     executable = True,
 )

@@ -1,0 +1,201 @@
+#include "fuzz/campaign/campaign.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+#include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/fleet.h"
+#include "fuzz/campaign/followup.h"
+#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/progress.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/worker/distinct.h"
+
+namespace mlafuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class Campaign {
+ public:
+  Campaign(const CampaignOptions& options, const std::string& folder)
+      : options_(options),
+        folder_(folder),
+        fleet_(options, folder),
+        progress_(options) {}
+
+  absl::StatusOr<CampaignResult> Run() {
+    start_ = Clock::now();
+    if (absl::Status s = fleet_.Start(); !s.ok()) return s;
+    while (!fleet_.AllDone() && !Over()) {
+      std::vector<FindingRecord> records;
+      std::vector<Fleet::Death> deaths;
+      const absl::Status s =
+          fleet_.Poll(result_.findings.Causes(), &records, &deaths);
+      Take(records);
+      if (!s.ok()) return s;
+      for (const Fleet::Death& death : deaths) Judge(death);
+      progress_.Show(Seconds(), fleet_.Sum(), result_.findings);
+      usleep(20'000);
+    }
+    std::vector<FindingRecord> records;
+    fleet_.Stop(&records);
+    result_.interrupted = StopSignals() > 0;
+    result_.seconds = Seconds();
+    Take(records);
+    result_.totals = fleet_.Sum();
+    for (int v = 0; v < kVerdictCount; ++v) {
+      result_.totals.verdicts[v] += deaths_[v];
+      result_.totals.checks += deaths_[v];
+    }
+    for (const Kernel kernel : kAllKernels) {
+      result_.totals.distinct[static_cast<std::size_t>(kernel)] =
+          CountDistinct(folder_, kernel);
+    }
+    result_.respawns = fleet_.respawns();
+    progress_.Finish(result_.seconds, result_.totals, result_.findings);
+    KeepCorpus();
+    if (options_.follow_up) {
+      FollowUp(options_, result_.findings.all(), &result_.totals, progress_);
+    }
+    return std::move(result_);
+  }
+
+ private:
+  double Seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+  bool Over() const {
+    if (StopSignals() > 0) return true;
+    if (options_.seconds > 0 && Seconds() >= options_.seconds) return true;
+    return options_.stop_on_first && !result_.findings.empty();
+  }
+
+  void Take(const std::vector<FindingRecord>& records) {
+    for (const FindingRecord& record : records) {
+      Finding finding;
+      finding.failure = record.failure();
+      finding.case_binary = record.case_binary();
+      for (const Kernel kernel : kAllKernels) {
+        const int k = static_cast<int>(kernel);
+        if (record.failure().kernel() == KernelName(kernel) &&
+            k < record.executions_size()) {
+          finding.executions_to_find = record.executions(k);
+        }
+      }
+      finding.cases_to_find = record.cases();
+      Announce(std::move(finding));
+    }
+  }
+
+  // Saved and shown at once, minimised later: a campaign that is cut off has
+  // lost nothing.
+  void Announce(Finding finding) {
+    finding.seconds_to_find = Seconds();
+    Finding* added = result_.findings.Add(std::move(finding));
+    if (added == nullptr) return;
+    added->case_file = SaveCase(options_, *added, "case", added->case_binary);
+    SaveExplanation(options_, *added);
+    progress_.Announce(*added);
+  }
+
+  void Judge(const Fleet::Death& death) {
+    if (!death.in_case || death.case_binary.empty()) {
+      // Not a kernel's doing: mutating or counting died. Never hidden.
+      Count("protocol");
+      Finding finding;
+      finding.failure.set_verdict("protocol");
+      finding.failure.set_property("worker");
+      finding.failure.set_key(absl::StrCat("worker/", death.verdict));
+      finding.failure.set_cause(
+          absl::StrCat("a worker ended between two cases: ", death.reason));
+      finding.case_binary = death.case_binary;
+      Announce(std::move(finding));
+      return;
+    }
+    if (death.verdict == "hang" && EndsWithMoreTime(death.case_binary)) {
+      ++result_.slow_cases;
+      return;
+    }
+    Count(death.verdict);
+    Finding finding;
+    finding.death = true;
+    finding.failure = DeathFailure(death.verdict, death.case_binary,
+                                   options_.kernels, death.reason);
+    finding.case_binary = death.case_binary;
+    const Totals sum = fleet_.Sum();
+    for (const Kernel kernel : kAllKernels) {
+      if (finding.failure.kernel() != KernelName(kernel)) continue;
+      // The calls of a case are counted when it ends; this one did not.
+      finding.executions_to_find =
+          sum.executions[static_cast<std::size_t>(kernel)] +
+          CallsOf(death.case_binary, finding.failure.kernel());
+    }
+    finding.cases_to_find = sum.cases + 1;
+    Announce(std::move(finding));
+  }
+
+  // Verdicts that no worker lives to count.
+  void Count(absl::string_view verdict) {
+    for (int v = 0; v < kVerdictCount; ++v) {
+      if (verdict == VerdictName(static_cast<Verdict>(v))) ++deaths_[v];
+    }
+  }
+
+  // A busy machine is not a hang: thrice the time, in a fresh process.
+  bool EndsWithMoreTime(const std::string& case_binary) const {
+    WorkRequest request = RequestFor(options_, WorkRequest::RUN);
+    request.add_cases(case_binary);
+    WatchdogLimits limits = options_.limits;
+    limits.case_seconds *= 3;
+    const auto runs = RunInWorkers(options_.engine, std::move(request),
+                                   options_.kernels, limits);
+    if (!runs.ok() || runs->empty()) return false;
+    for (const Failure& failure : (*runs)[0].failures()) {
+      if (failure.verdict() == "hang") return false;
+    }
+    return true;
+  }
+
+  void KeepCorpus() const {
+    std::error_code ignored;
+    const std::string kept = absl::StrCat(options_.out, "/corpus");
+    std::filesystem::remove_all(kept, ignored);
+    std::filesystem::copy(absl::StrCat(folder_, "/corpus"), kept,
+                          std::filesystem::copy_options::recursive, ignored);
+  }
+
+  const CampaignOptions& options_;
+  std::string folder_;
+  Fleet fleet_;
+  Progress progress_;
+  Clock::time_point start_;
+  CampaignResult result_;
+  std::array<std::uint64_t, kVerdictCount> deaths_ = {};
+};
+
+}  // namespace
+
+int ExitCode(const CampaignResult& result) {
+  if (!result.findings.empty()) return 1;
+  return result.totals.informative == 0 ? 3 : 0;
+}
+
+absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options) {
+  if (absl::Status s = PrepareOut(options); !s.ok()) return s;
+  auto folder = ScratchFolder::Create();
+  if (!folder.ok()) return folder.status();
+  return Campaign(options, folder->path()).Run();
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,47 @@
+#ifndef MLAFUZZ_FUZZ_CAMPAIGN_CAMPAIGN_H_
+#define MLAFUZZ_FUZZ_CAMPAIGN_CAMPAIGN_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fuzz/campaign/findings.h"
+#include "fuzz/campaign/options.h"
+#include "fuzz/campaign/totals.h"
+
+namespace mlafuzz {
+
+// What a campaign did and found.
+struct CampaignResult {
+  Totals totals;
+  FindingSet findings;
+  double seconds = 0;  // of fuzzing; minimising comes on top
+  bool interrupted = false;
+  int respawns = 0;    // workers that died and were started again
+  int slow_cases = 0;  // took long, but ended when given more time
+  std::vector<std::string> notes;
+};
+
+// 0 nothing found, 1 a failure, 3 nothing was informative.
+int ExitCode(const CampaignResult& result);
+
+// Runs a campaign to its end:
+//
+//   1. start `jobs` workers on one shared corpus folder;
+//   2. until time, cases, a signal or (if asked) the first finding: collect
+//      what they record, announce each new cause at once, restart those that
+//      die, judge deaths as crash, hang or out of memory;
+//   3. rerun each finding in fresh processes: one that does not fail each time
+//      is flaky;
+//   4. minimise each, keeping its cause;
+//   5. write the cases. Reports are written by the caller.
+//
+// InvalidArgument or Unavailable if it cannot run at all.
+absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_CAMPAIGN_CAMPAIGN_H_

@@ -1,0 +1,94 @@
+#include "fuzz/campaign/case_files.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+
+namespace mlafuzz {
+namespace {
+
+std::string FolderOf(const CampaignOptions& options, const Finding& finding) {
+  const std::string folder =
+      absl::StrCat(options.out, "/findings/", finding.id);
+  std::error_code ignored;
+  std::filesystem::create_directories(folder, ignored);
+  return folder;
+}
+
+}  // namespace
+
+absl::Status PrepareOut(const CampaignOptions& options) {
+  std::error_code error;
+  std::filesystem::create_directories(options.out, error);
+  if (error || !std::filesystem::is_directory(options.out)) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot make the output folder ", options.out, ": ",
+                     error ? error.message() : "something else is there",
+                     "; choose another one with --out=DIR"));
+  }
+  for (const char* name : {"findings", "corpus", "report.json", "report.txt"}) {
+    std::filesystem::remove_all(absl::StrCat(options.out, "/", name), error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat(
+          "cannot clear ", options.out, "/", name, ": ", error.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string SaveCase(const CampaignOptions& options, const Finding& finding,
+                     const std::string& name, absl::string_view binary) {
+  const std::string folder = FolderOf(options, finding);
+  const absl::StatusOr<Case> c = ParseCaseBinary(binary);
+  const std::string file = absl::StrCat(name, c.ok() ? ".txtpb" : ".bin");
+  const absl::Status written =
+      WriteFileAtomically(absl::StrCat(folder, "/", file),
+                          c.ok() ? FormatCaseText(*c) : std::string(binary));
+  if (!written.ok()) return "";
+  return absl::StrCat("findings/", finding.id, "/", file);
+}
+
+void SaveExplanation(const CampaignOptions& options, const Finding& finding) {
+  const Failure& f = finding.failure;
+  const std::string text = absl::StrCat(
+      f.cause(), "\n\n", f.explanation().empty() ? f.detail() : f.explanation(),
+      "\n");
+  (void)WriteFileAtomically(
+      absl::StrCat(FolderOf(options, finding), "/explanation.txt"), text);
+}
+
+std::string ReplayCommand(const CampaignOptions& options,
+                          const Finding& finding) {
+  const std::string& file =
+      finding.minimal_file.empty() ? finding.case_file : finding.minimal_file;
+  const std::string path = absl::StrCat(
+      options.shown_out.empty() ? options.out : options.shown_out, "/", file);
+  std::string command = options.other.has_value()
+                            ? absl::StrCat(options.program, " diff ", path,
+                                           " --a=", options.targets.all(),
+                                           " --b=", options.other->all())
+                            : absl::StrCat(options.program, " replay ", path,
+                                           " ", TargetsFlags(options.targets));
+  if (options.engine.flavour != "asan+ubsan") {
+    absl::StrAppend(&command, " --flavour=", options.engine.flavour);
+  }
+  return command;
+}
+
+WorkRequest RequestFor(const CampaignOptions& options, WorkRequest::Mode mode) {
+  WorkRequest request;
+  request.set_mode(mode);
+  *request.mutable_targets() = options.targets;
+  if (options.other.has_value()) {
+    *request.mutable_other() = *options.other;
+    request.set_diff(true);
+    request.set_no_oracle(options.no_oracle);
+  }
+  request.mutable_kernels()->Assign(options.kernels.begin(),
+                                    options.kernels.end());
+  return request;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,63 @@
+#ifndef MLAFUZZ_FUZZ_CAMPAIGN_FINDINGS_H_
+#define MLAFUZZ_FUZZ_CAMPAIGN_FINDINGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "fuzz/worker/worker.pb.h"
+
+namespace mlafuzz {
+
+struct Finding {
+  std::string id;  // stable name of the cause, usable as a file name
+  Failure failure;
+  std::string case_binary;
+  std::string minimal_binary;  // empty: not minimised
+  std::uint64_t executions_to_find = 0;
+  std::uint64_t cases_to_find = 0;
+  double seconds_to_find = 0;
+  // Runs of the case in fresh processes, and those that failed the same way.
+  bool death = false;  // of a process, so not to be minimised in one
+  int reruns = 0;
+  int same = 0;
+  std::string note;  // why it is not minimised, ...
+  // Written files, relative to the output folder.
+  std::string case_file;
+  std::string minimal_file;
+  std::uint64_t repeats = 0;  // of a crash or hang: seen again
+};
+
+// The findings of a campaign, one a cause, in the order of discovery.
+class FindingSet {
+ public:
+  // The new finding, or null: the cause is known (its repeats grow).
+  Finding* Add(Finding finding);
+
+  std::vector<Finding>& all() { return findings_; }
+  const std::vector<Finding>& all() const { return findings_; }
+  bool empty() const { return findings_.empty(); }
+  std::vector<std::string> Causes() const;
+
+ private:
+  std::vector<Finding> findings_;
+  absl::flat_hash_map<std::string, std::size_t> by_cause_;
+};
+
+// "writer/writer.tail=TAIL_UNCHANGED" -> "writer-tail-tail-unchanged": lower
+// case, digits and single dashes.
+std::string FindingId(absl::string_view cause_key);
+
+// Of a process that died with this case: kernel, property, cause key.
+// `verdict` is "crash", "hang" or "oom".
+Failure DeathFailure(absl::string_view verdict, absl::string_view case_binary,
+                     const std::vector<std::string>& kernels_under_test,
+                     const std::string& reason);
+
+// Calls of `kernel` in a case; 0 if it does not parse.
+std::uint64_t CallsOf(absl::string_view case_binary, absl::string_view kernel);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_CAMPAIGN_FINDINGS_H_

@@ -1,0 +1,69 @@
+#include "fuzz/campaign/findings.h"
+
+#include "corpus/codec.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+Finding WithKey(const std::string& key) {
+  Finding finding;
+  finding.failure.set_key(key);
+  return finding;
+}
+
+TEST(Findings, OneACause) {
+  FindingSet set;
+  ASSERT_NE(set.Add(WithKey("writer/a")), nullptr);
+  EXPECT_EQ(set.Add(WithKey("writer/a")), nullptr);
+  ASSERT_NE(set.Add(WithKey("writer/b")), nullptr);
+  EXPECT_EQ(set.all().size(), 2u);
+  EXPECT_EQ(set.all()[0].repeats, 1u);
+  EXPECT_EQ(set.Causes(), (std::vector<std::string>{"writer/a", "writer/b"}));
+}
+
+TEST(Findings, IdsAreFileNamesAndUnique) {
+  EXPECT_EQ(FindingId("writer/writer.tail=TAIL_UNCHANGED"),
+            "writer-tail-tail-unchanged");
+  EXPECT_EQ(FindingId("gather/codes only"), "gather-codes-only");
+  EXPECT_EQ(FindingId("../.."), "finding");
+  FindingSet set;
+  EXPECT_EQ(set.Add(WithKey("a/b"))->id, "a-b");
+  EXPECT_EQ(set.Add(WithKey("a.b"))->id, "a-b-2");
+}
+
+std::string WriteThenGather() {
+  Case c;
+  c.add_steps()->mutable_patch();
+  c.add_steps()->mutable_write();
+  c.add_steps()->mutable_gather();
+  c.add_steps()->mutable_gather();
+  return CanonicalBinary(c);
+}
+
+TEST(Findings, ADeathBlamesTheKernelUnderTest) {
+  const Failure f = DeathFailure("crash", WriteThenGather(), {"gather"},
+                                 "killed by Segmentation fault: at 0x1234");
+  EXPECT_EQ(f.kernel(), "gather");
+  EXPECT_EQ(f.verdict(), "crash");
+  EXPECT_EQ(f.property(), "memory-safety");
+  EXPECT_EQ(f.key(), "gather/crash/killed by Segmentation fault");
+  EXPECT_NE(f.cause().find("0x1234"), std::string::npos);
+}
+
+TEST(Findings, HangsAndDeathsAreDifferentCauses) {
+  const std::string c = WriteThenGather();
+  EXPECT_NE(DeathFailure("hang", c, {"writer"}, "x").key(),
+            DeathFailure("crash", c, {"writer"}, "x").key());
+  EXPECT_NE(DeathFailure("hang", c, {"writer"}, "x").key(),
+            DeathFailure("hang", c, {"gather"}, "x").key());
+}
+
+TEST(Findings, CallsOfAKernel) {
+  EXPECT_EQ(CallsOf(WriteThenGather(), "gather"), 2u);
+  EXPECT_EQ(CallsOf(WriteThenGather(), "convert"), 0u);
+  EXPECT_EQ(CallsOf("\xff\xff", "gather"), 0u);
+}
+
+}  // namespace
+}  // namespace mlafuzz

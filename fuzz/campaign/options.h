@@ -1,0 +1,51 @@
+#ifndef MLAFUZZ_FUZZ_CAMPAIGN_OPTIONS_H_
+#define MLAFUZZ_FUZZ_CAMPAIGN_OPTIONS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fuzz/campaign/worker_process.h"
+#include "fuzz/worker/worker.pb.h"
+
+namespace mlafuzz {
+
+// An engine binary and what it is.
+struct Engine {
+  std::string path;
+  std::string flavour;  // "asan+ubsan", "plain", "race"
+};
+
+struct CampaignOptions {
+  Engine engine;
+  Targets targets;
+  std::optional<Targets> other;  // compare with these, bit for bit
+  bool no_oracle = false;        // of a comparison
+  std::vector<std::string> kernels;
+  WorkRequest::Mutator mutator = WorkRequest::STRUCTURED;
+  std::uint64_t seed = 0;
+  int jobs = 1;
+  double seconds = 0;        // 0: no limit
+  std::uint64_t cases = 0;   // over all jobs; 0: no limit
+  std::uint64_t inputs = 0;  // a job, readable or not; 0: no limit
+  bool stop_on_first = false;
+  bool follow_up = true;             // rerun and minimise findings
+  bool quiet = false;                // no progress, no announcements
+  std::vector<std::string> corpora;  // folders of stored cases
+  std::string out;                   // absolute
+  std::string shown_out;             // as the user would type it; empty: `out`
+  std::string program = "mlafuzz";   // how to start this again
+  std::string command;               // as typed, for the report
+  WatchdogLimits limits;
+  double minimize_seconds = 20;  // a finding
+};
+
+// "mutant:x", or "builtin writer=mutant:x": for people.
+std::string TargetsText(const Targets& targets);
+// "--target=mutant:x --writer=...": for commands.
+std::string TargetsFlags(const Targets& targets);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_CAMPAIGN_OPTIONS_H_

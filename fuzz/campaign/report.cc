@@ -1,0 +1,181 @@
+#include "fuzz/campaign/report.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "corpus/codec.h"
+#include "corpus/knobs.h"
+#include "fuzz/campaign/case_files.h"
+#include "fuzz/worker/fields.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::size_t Index(Kernel kernel) { return static_cast<std::size_t>(kernel); }
+
+bool UnderTest(const CampaignOptions& options, Kernel kernel) {
+  return std::find(options.kernels.begin(), options.kernels.end(),
+                   KernelName(kernel)) != options.kernels.end();
+}
+
+std::string CaseText(const std::string& binary) {
+  const auto c = ParseCaseBinary(binary);
+  return c.ok() ? FormatCaseText(*c) : "";
+}
+
+Json FindingJson(const CampaignOptions& options, const Finding& finding) {
+  const Failure& f = finding.failure;
+  Json json;
+  json["id"] = finding.id;
+  json["kernel"] = f.kernel();
+  json["property"] = f.property();
+  json["field"] = f.field();
+  json["cause"] = f.cause();
+  json["cause_key"] = f.key();
+  json["verdict"] = f.verdict();
+  json["detail"] = f.detail();
+  json["case"] = finding.case_file;
+  json["minimal_case"] = finding.minimal_file;
+  json["minimal_text"] = CaseText(finding.minimal_binary);
+  json["executions_to_find"] = finding.executions_to_find;
+  json["cases_to_find"] = finding.cases_to_find;
+  json["seconds_to_find"] = finding.seconds_to_find;
+  json["reruns"] = finding.reruns;
+  json["reruns_failed_alike"] = finding.same;
+  json["repeats"] = finding.repeats;
+  json["note"] = finding.note;
+  json["replay"] = ReplayCommand(options, finding);
+  return json;
+}
+
+Json PowerJson(const Totals& totals) {
+  Json power = Json::object();
+  const std::vector<Field>& fields = AllFields();
+  for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
+    if (steps == 0) continue;
+    power[fields[i].name] =
+        static_cast<double>(totals.power[i]) / static_cast<double>(steps);
+  }
+  return power;
+}
+
+// What did not run, and why: never a silent pass.
+Json SkippedJson(const CampaignOptions& options) {
+  Json skipped = Json::array();
+  for (const Kernel kernel : kAllKernels) {
+    if (UnderTest(options, kernel)) continue;
+    skipped.push_back(absl::StrCat(KernelName(kernel), ": not under test"));
+  }
+  skipped.push_back("cuda backend: host kernels only");
+  return skipped;
+}
+
+}  // namespace
+
+BuildInfo ReadBuildInfo(const Engine& engine) {
+  BuildInfo build;
+  build.compiler = absl::StrCat("clang ", __clang_version__);
+  const auto flags = ReadFile(engine.path + ".flags");
+  if (!flags.ok()) return build;
+  for (const absl::string_view line : absl::StrSplit(*flags, '\n')) {
+    if (absl::StartsWith(line, "all: ")) {
+      build.all_flags = std::string(line.substr(5));
+    } else if (absl::StartsWith(line, "kernels: ")) {
+      build.kernel_flags = std::string(line.substr(9));
+    }
+  }
+  return build;
+}
+
+nlohmann::ordered_json ReportJson(const CampaignOptions& options,
+                                  const CampaignResult& result,
+                                  const BuildInfo& build) {
+  const Totals& totals = result.totals;
+  Json json;
+  json["schema_version"] = 1;
+  json["target"] = TargetsText(options.targets);
+  if (options.other.has_value()) {
+    json["compared_with"] = TargetsText(*options.other);
+  }
+  json["backend"] = "host";
+  json["tier"] = "host";
+  json["flavour"] = options.engine.flavour;
+  json["seed"] = options.seed;
+  json["exit_code"] = ExitCode(result);
+  json["command"] = options.command;
+  json["kernels"] = options.kernels;
+  json["mutator"] =
+      options.mutator == WorkRequest::BYTES ? "bytes" : "structured";
+  json["jobs"] = options.jobs;
+  json["interrupted"] = result.interrupted;
+  json["cases"] = totals.cases;
+  json["distinct_cases"] = Json::object();
+  json["executions"] = Json::object();
+  for (const Kernel kernel : kAllKernels) {
+    json["distinct_cases"][KernelName(kernel)] = totals.distinct[Index(kernel)];
+    json["executions"][KernelName(kernel)] = totals.executions[Index(kernel)];
+  }
+  json["inputs"] = totals.inputs;
+  json["rejected_inputs"] = totals.rejected;
+  json["seconds"] = result.seconds;
+  json["cases_per_second"] =
+      result.seconds > 0 ? static_cast<double>(totals.cases) / result.seconds
+                         : 0.0;
+  json["coverage"] = totals.coverage;
+  json["verdicts"]["checks"] = totals.checks;
+  for (int v = 0; v < kVerdictCount; ++v) {
+    json["verdicts"][VerdictName(static_cast<Verdict>(v))] =
+        totals.verdicts[static_cast<std::size_t>(v)];
+  }
+  json["failing_checks"] = totals.failures;
+  json["undiagnosed_failures"] = totals.undiagnosed;
+  json["knobs"] = Json::object();
+  const std::vector<Knob>& knobs = AllKnobs();
+  for (std::size_t i = 0; i < knobs.size() && i < kMaxKnobs; ++i) {
+    if (!UnderTest(options, knobs[i].kernel)) continue;
+    json["knobs"][knobs[i].name] = totals.knobs[i];
+  }
+  json["power"] = PowerJson(totals);
+  json["power_samples"] = totals.power_samples;
+  json["relations"] = Json::object();
+  const std::vector<Relation>& relations = AllRelations();
+  for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
+    json["relations"][relations[i].name] = totals.relations[i];
+  }
+  json["skipped"] = SkippedJson(options);
+  json["respawns"] = result.respawns;
+  json["slow_cases"] = result.slow_cases;
+  json["build"] = {{"compiler", build.compiler},
+                   {"flags", build.all_flags},
+                   {"kernel_flags", build.kernel_flags}};
+  json["findings"] = Json::array();
+  for (const Finding& finding : result.findings.all()) {
+    json["findings"].push_back(FindingJson(options, finding));
+  }
+  return json;
+}
+
+absl::Status WriteReports(const CampaignOptions& options,
+                          const CampaignResult& result) {
+  const BuildInfo build = ReadBuildInfo(options.engine);
+  if (absl::Status s = WriteFileAtomically(options.out + "/report.txt",
+                                           ReportText(options, result, build));
+      !s.ok()) {
+    return s;
+  }
+  // Causes may quote a target's own message: never fail on its bytes.
+  return WriteFileAtomically(
+      options.out + "/report.json",
+      ReportJson(options, result, build)
+              .dump(2, ' ', false, Json::error_handler_t::replace) +
+          "\n");
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,133 @@
+#include "fuzz/campaign/report.h"
+
+#include <string>
+
+#include "corpus/codec.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+CampaignOptions Options() {
+  CampaignOptions options;
+  options.engine = {"/nonexistent/engine", "asan+ubsan"};
+  options.targets.set_all("mutant:x");
+  options.kernels = {"writer"};
+  options.out = "/nonexistent/out";
+  options.shown_out = "out";
+  options.command = "mlafuzz campaign --target=mutant:x";
+  options.seed = 7;
+  return options;
+}
+
+CampaignResult Result() {
+  CampaignResult result;
+  result.seconds = 2;
+  result.totals.cases = 10;
+  result.totals.informative = 3;
+  result.totals.verdicts[static_cast<std::size_t>(Verdict::kFail)] = 1;
+  result.totals.knobs[0] = 4;
+  Finding finding;
+  finding.failure.set_kernel("writer");
+  finding.failure.set_property("nope-tail");
+  finding.failure.set_field("writer.tail");
+  finding.failure.set_key("writer/writer.tail=TAIL_UNCHANGED");
+  // A target's own words may hold any bytes.
+  finding.failure.set_cause("because \xff\xfe of \"this\"");
+  finding.failure.set_verdict("fail");
+  Case c;
+  c.mutable_pool()->set_pages(1);
+  c.mutable_pool()->set_page_size(1);
+  c.add_steps()->mutable_write();
+  finding.case_binary = finding.minimal_binary = CanonicalBinary(c);
+  finding.case_file = "findings/a/case.txtpb";
+  finding.minimal_file = "findings/a/minimal.txtpb";
+  finding.executions_to_find = 12;
+  result.findings.Add(finding);
+  return result;
+}
+
+// Field and type, as the issue of a report's reader lists them.
+void ExpectSchema(const Json& json) {
+  struct Wanted {
+    const char* name;
+    Json::value_t type;
+  };
+  for (const Wanted& wanted : {
+           Wanted{"schema_version", Json::value_t::number_unsigned},
+           Wanted{"target", Json::value_t::string},
+           Wanted{"backend", Json::value_t::string},
+           Wanted{"tier", Json::value_t::string},
+           Wanted{"flavour", Json::value_t::string},
+           Wanted{"seed", Json::value_t::number_unsigned},
+           Wanted{"cases", Json::value_t::number_unsigned},
+           Wanted{"distinct_cases", Json::value_t::object},
+           Wanted{"seconds", Json::value_t::number_float},
+           Wanted{"cases_per_second", Json::value_t::number_float},
+           Wanted{"verdicts", Json::value_t::object},
+           Wanted{"knobs", Json::value_t::object},
+           Wanted{"findings", Json::value_t::array},
+           Wanted{"exit_code", Json::value_t::number_unsigned},
+           Wanted{"command", Json::value_t::string},
+           Wanted{"build", Json::value_t::object},
+           Wanted{"power", Json::value_t::object},
+           Wanted{"relations", Json::value_t::object},
+           Wanted{"skipped", Json::value_t::array},
+       }) {
+    ASSERT_TRUE(json.contains(wanted.name)) << wanted.name;
+    EXPECT_EQ(json[wanted.name].type(), wanted.type) << wanted.name;
+  }
+  for (const char* kernel : {"writer", "gather", "convert"}) {
+    EXPECT_TRUE(json["distinct_cases"].contains(kernel)) << kernel;
+  }
+  EXPECT_TRUE(json["verdicts"].contains("checks"));
+  for (int v = 0; v < kVerdictCount; ++v) {
+    EXPECT_TRUE(json["verdicts"].contains(VerdictName(static_cast<Verdict>(v))))
+        << VerdictName(static_cast<Verdict>(v));
+  }
+  for (const Json& finding : json["findings"]) {
+    for (const char* name : {"id", "kernel", "property", "field", "cause",
+                             "case", "minimal_case"}) {
+      ASSERT_TRUE(finding.contains(name)) << name;
+      EXPECT_TRUE(finding[name].is_string()) << name;
+    }
+    EXPECT_TRUE(finding["executions_to_find"].is_number_unsigned());
+  }
+}
+
+TEST(Report, FollowsTheSchema) {
+  // As written and read back: through text.
+  const std::string text =
+      ReportJson(Options(), Result(), BuildInfo())
+          .dump(2, ' ', false, Json::error_handler_t::replace);
+  const Json json = Json::parse(text);
+  ExpectSchema(json);
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["findings"][0]["id"], "writer-tail-tail-unchanged");
+  EXPECT_EQ(json["findings"][0]["executions_to_find"], 12);
+  EXPECT_EQ(json["cases_per_second"], 5.0);
+}
+
+TEST(Report, ExitCodes) {
+  EXPECT_EQ(ExitCode(Result()), 1);
+  CampaignResult nothing;
+  EXPECT_EQ(ExitCode(nothing), 3);
+  nothing.totals.informative = 1;
+  EXPECT_EQ(ExitCode(nothing), 0);
+}
+
+TEST(Report, TextNamesWhatMatters) {
+  const std::string text = ReportText(Options(), Result(), BuildInfo());
+  for (const char* word :
+       {"1 finding", "mutant:x", "asan+ubsan", "tier host", "nope-tail",
+        "writer.tail", "minimal case:", "steps {",
+        "mlafuzz replay out/findings/a/minimal.txtpb --target=mutant:x",
+        "value classes never exercised: "}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz

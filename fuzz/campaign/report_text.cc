@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "corpus/codec.h"
+#include "corpus/knobs.h"
+#include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/progress.h"
+#include "fuzz/campaign/report.h"
+#include "fuzz/worker/fields.h"
+
+namespace mlafuzz {
+namespace {
+
+std::size_t Index(Kernel kernel) { return static_cast<std::size_t>(kernel); }
+
+std::string Indented(const std::string& text) {
+  std::string out;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!line.empty()) absl::StrAppend(&out, "    ", line, "\n");
+  }
+  return out;
+}
+
+// The first line of all: what to think of it.
+std::string Summary(const CampaignResult& result) {
+  const std::size_t n = result.findings.all().size();
+  std::string line;
+  if (n > 0) {
+    line = absl::StrCat(n, n == 1 ? " finding" : " findings");
+  } else if (result.totals.informative == 0) {
+    line =
+        "nothing was informative: no check could have told a right kernel "
+        "from a wrong one";
+  } else {
+    line = "nothing found";
+  }
+  if (result.interrupted) absl::StrAppend(&line, " (stopped by a signal)");
+  return line;
+}
+
+std::string FindingText(const CampaignOptions& options,
+                        const Finding& finding) {
+  const Failure& f = finding.failure;
+  std::string text = absl::StrCat(
+      "\n", finding.id, "\n  ", f.cause(), "\n  ", f.kernel(), ", ",
+      f.property(), ": ", f.verdict(),
+      f.field().empty() ? "" : absl::StrCat(", contract field ", f.field()),
+      "\n  found after ", Grouped(finding.executions_to_find), " calls of ",
+      f.kernel(), ", ", Grouped(finding.cases_to_find), " cases, ",
+      absl::StrFormat("%.1f s", finding.seconds_to_find), "\n");
+  if (finding.reruns > 0) {
+    absl::StrAppend(&text, "  failed alike in ", finding.same, " of ",
+                    finding.reruns, " fresh processes\n");
+  }
+  const std::string details =
+      f.explanation().empty() ? f.detail() : f.explanation();
+  if (!details.empty()) absl::StrAppend(&text, Indented(details));
+  if (!finding.minimal_binary.empty()) {
+    const auto c = ParseCaseBinary(finding.minimal_binary);
+    if (c.ok()) {
+      absl::StrAppend(&text, "  minimal case:\n", Indented(FormatCaseText(*c)));
+    }
+  }
+  if (!finding.note.empty()) absl::StrAppend(&text, "  ", finding.note, "\n");
+  absl::StrAppend(&text, "  replay: ", ReplayCommand(options, finding), "\n");
+  return text;
+}
+
+// What the campaign never did, so that silence is not taken for proof.
+std::string GapsText(const CampaignOptions& options, const Totals& totals) {
+  std::vector<std::string> knobs;
+  const std::vector<Knob>& all = AllKnobs();
+  for (std::size_t i = 0; i < all.size() && i < kMaxKnobs; ++i) {
+    const bool under_test =
+        std::find(options.kernels.begin(), options.kernels.end(),
+                  KernelName(all[i].kernel)) != options.kernels.end();
+    if (under_test && totals.knobs[i] == 0) knobs.push_back(all[i].name);
+  }
+  std::string text =
+      absl::StrCat("value classes never exercised: ",
+                   knobs.empty() ? "none" : absl::StrJoin(knobs, ", "), "\n");
+  std::vector<std::string> seen, blind;
+  const std::vector<Field>& fields = AllFields();
+  for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
+    if (steps == 0) continue;
+    if (totals.power[i] == 0) {
+      blind.push_back(fields[i].name);
+    } else {
+      seen.push_back(
+          absl::StrFormat("%s %.1f%%", fields[i].name,
+                          100.0 * static_cast<double>(totals.power[i]) /
+                              static_cast<double>(steps)));
+    }
+  }
+  absl::StrAppend(&text, "could have seen a change of (share of ",
+                  Grouped(totals.power_samples), " sampled cases): ",
+                  seen.empty() ? "nothing" : absl::StrJoin(seen, ", "), "\n");
+  if (!blind.empty()) {
+    absl::StrAppend(&text, "could not have seen: ", absl::StrJoin(blind, ", "),
+                    "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string ReportText(const CampaignOptions& options,
+                       const CampaignResult& result, const BuildInfo& build) {
+  const Totals& totals = result.totals;
+  std::string text =
+      absl::StrCat(Summary(result), "\n\ntarget ", TargetsText(options.targets),
+                   options.other.has_value()
+                       ? absl::StrCat(" against ", TargetsText(*options.other))
+                       : "",
+                   ", kernels ", absl::StrJoin(options.kernels, ","),
+                   "\ntier host, flavour ", options.engine.flavour, ", ",
+                   build.compiler, "\nkernels built with ", build.kernel_flags,
+                   "\ncommand ", options.command, "\nseed ", options.seed, ", ",
+                   options.jobs, options.jobs == 1 ? " job\n" : " jobs\n");
+  absl::StrAppendFormat(
+      &text, "%s cases in %.1f s (%s/s), coverage %d, %s failing checks\n",
+      Grouped(totals.cases), result.seconds,
+      Grouped(result.seconds > 0
+                  ? static_cast<std::uint64_t>(
+                        static_cast<double>(totals.cases) / result.seconds)
+                  : 0),
+      totals.coverage, Grouped(totals.failures));
+  for (const Kernel kernel : kAllKernels) {
+    if (totals.executions[Index(kernel)] == 0) continue;
+    absl::StrAppendFormat(&text, "  %-8s %12s distinct cases %12s calls\n",
+                          KernelName(kernel),
+                          Grouped(totals.distinct[Index(kernel)]),
+                          Grouped(totals.executions[Index(kernel)]));
+  }
+  absl::StrAppend(&text, "verdicts\n");
+  for (int v = 0; v < kVerdictCount; ++v) {
+    const std::uint64_t n = totals.verdicts[static_cast<std::size_t>(v)];
+    if (n == 0) continue;
+    absl::StrAppendFormat(&text, "  %-14s %12s\n",
+                          VerdictName(static_cast<Verdict>(v)), Grouped(n));
+  }
+  if (result.slow_cases > 0) {
+    absl::StrAppend(&text, result.slow_cases,
+                    " cases were slow, but ended when given more time\n");
+  }
+  for (const Finding& finding : result.findings.all()) {
+    absl::StrAppend(&text, FindingText(options, finding));
+  }
+  absl::StrAppend(&text, "\n", GapsText(options, totals));
+  return text;
+}
+
+}  // namespace mlafuzz

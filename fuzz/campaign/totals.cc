@@ -1,0 +1,35 @@
+#include "fuzz/campaign/totals.h"
+
+#include <cstddef>
+
+namespace mlafuzz {
+namespace {
+
+template <std::size_t N>
+void AddAll(std::array<std::uint64_t, N>& to,
+            const std::array<WorkerStatus::Counter, N>& from) {
+  for (std::size_t i = 0; i < N; ++i) to[i] += from[i];
+}
+
+}  // namespace
+
+void Totals::Add(const WorkerStatus& status) {
+  inputs += status.inputs;
+  cases += status.cases;
+  rejected += status.rejected;
+  AddAll(cases_of, status.cases_of);
+  AddAll(distinct, status.distinct);
+  AddAll(executions, status.executions);
+  checks += status.checks;
+  AddAll(verdicts, status.verdicts);
+  informative += status.informative;
+  failures += status.failures;
+  undiagnosed += status.undiagnosed;
+  AddAll(knobs, status.knobs);
+  AddAll(relations, status.relations);
+  power_samples += status.power_samples;
+  AddAll(power_steps, status.power_steps);
+  AddAll(power, status.power);
+}
+
+}  // namespace mlafuzz

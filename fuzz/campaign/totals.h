@@ -1,0 +1,42 @@
+#ifndef MLAFUZZ_FUZZ_CAMPAIGN_TOTALS_H_
+#define MLAFUZZ_FUZZ_CAMPAIGN_TOTALS_H_
+
+#include <array>
+#include <cstdint>
+
+#include "fuzz/worker/status.h"
+
+namespace mlafuzz {
+
+// The counts of WorkerStatus, summed over workers.
+struct Totals {
+  using Count = std::uint64_t;
+
+  Count inputs = 0;
+  Count cases = 0;
+  Count rejected = 0;
+  std::array<Count, kKernels> cases_of = {};
+  // While it runs: summed over jobs, so a case that two jobs met counts twice.
+  // In the report: counted over all jobs.
+  std::array<Count, kKernels> distinct = {};
+  std::array<Count, kKernels> executions = {};
+  Count checks = 0;
+  std::array<Count, kVerdictCount> verdicts = {};
+  Count informative = 0;
+  Count failures = 0;
+  Count undiagnosed = 0;
+  std::array<Count, kMaxKnobs> knobs = {};
+  std::array<Count, kMaxRelations> relations = {};
+  Count power_samples = 0;
+  std::array<Count, kKernels> power_steps = {};
+  std::array<Count, kMaxFields> power = {};
+  // Not sums: the largest of the workers.
+  Count coverage = 0;
+  Count corpus = 0;
+
+  void Add(const WorkerStatus& status);
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_CAMPAIGN_TOTALS_H_

@@ -1,0 +1,128 @@
+// mlafuzz bench
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/process.h"
+#include "fuzz/campaign/report.h"
+#include "fuzz/command/commands.h"
+#include "fuzz/command/environment.h"
+#include "fuzz/command/target_flags.h"
+
+namespace mlafuzz {
+namespace {
+
+// Executions a second of an empty libFuzzer target of the flavour, start
+// included, over a run that is long enough for that not to matter.
+absl::StatusOr<double> EmptyTarget(const std::string& flavour) {
+  constexpr int kRuns = 5'000'000;
+  const auto path = FindEmptyTarget(flavour);
+  if (!path.ok()) return path.status();
+  const auto start = std::chrono::steady_clock::now();
+  auto process = Process::Spawn(
+      {*path, absl::StrCat("-runs=", kRuns), "-verbosity=0"}, {});
+  if (!process.ok()) return process.status();
+  for (;;) {
+    (*process)->ReadOutput();
+    if (const auto exit = (*process)->Poll()) {
+      if (exit->code != 0 || exit->signal != 0) {
+        return absl::InternalError("the empty target failed");
+      }
+      break;
+    }
+    usleep(1000);
+  }
+  return kRuns /
+         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+             .count();
+}
+
+// Cases a second of a whole campaign of one job from nothing.
+absl::StatusOr<double> WholeCampaign(const Engine& engine,
+                                     const std::string& kernel,
+                                     double seconds) {
+  auto out = ScratchFolder::Create();
+  if (!out.ok()) return out.status();
+  CampaignOptions options;
+  options.engine = engine;
+  options.targets.set_all("builtin");
+  options.kernels = {kernel};
+  options.seed = 1;
+  options.seconds = seconds;
+  options.out = out->path();
+  options.quiet = true;
+  options.follow_up = false;
+  const auto result = RunCampaign(options);
+  if (!result.ok()) return result.status();
+  return static_cast<double>(result->totals.cases) / result->seconds;
+}
+
+void Row(const std::string& name, double per_second, double empty) {
+  std::printf("  %-30s %12.0f/s %10.2f us %9.2f%%\n", name.c_str(), per_second,
+              1e6 / per_second, 100 * per_second / empty);
+}
+
+absl::Status BenchFlavour(const std::string& flavour, double seconds) {
+  const auto engine = FindEngine(flavour);
+  if (!engine.ok()) return engine.status();
+  const BuildInfo build = ReadBuildInfo(*engine);
+  std::printf("flavour %s, %s\n  kernels: %s\n  %-30s %14s %13s %10s\n",
+              flavour.c_str(), build.compiler.c_str(),
+              build.kernel_flags.c_str(), "", "one core", "each", "of empty");
+  const auto empty = EmptyTarget(flavour);
+  if (!empty.ok()) return empty.status();
+  Row("empty libFuzzer target", *empty, *empty);
+  WorkRequest request;
+  request.mutable_targets()->set_all("builtin");
+  request.set_seconds(seconds);
+  const auto result = BenchInWorker(*engine, request);
+  if (!result.ok()) return result.status();
+  for (const BenchResult::Timing& timing : result->timings()) {
+    Row(timing.name(), timing.per_second(), *empty);
+  }
+  for (const char* kernel : {"writer", "gather", "convert"}) {
+    const auto rate = WholeCampaign(*engine, kernel, 5 * seconds);
+    if (!rate.ok()) return rate.status();
+    Row(absl::StrCat(kernel, "/campaign, generated cases"), *rate, *empty);
+  }
+  std::fflush(stdout);
+  return absl::OkStatus();
+}
+
+int Run(const Arguments& arguments, const std::string&) {
+  const auto fail = [](const absl::Status& s) {
+    return UsageError(absl::StrCat("bench: ", s.message()));
+  };
+  double seconds = 1;
+  if (arguments.Has("time")) {
+    const auto given = ParseDuration(arguments.Get("time"));
+    if (!given.ok()) return fail(given.status());
+    seconds = *given;
+  }
+  std::vector<std::string> flavours = {"asan+ubsan", "plain", "race"};
+  if (arguments.Has("flavour")) flavours = {arguments.Get("flavour")};
+  for (const std::string& flavour : flavours) {
+    if (absl::Status s = BenchFlavour(flavour, seconds); !s.ok()) {
+      return fail(s);
+    }
+  }
+  return kExitNothingFound;
+}
+
+}  // namespace
+
+Command BenchCommand() {
+  return {"bench",
+          "",
+          "host speed on one core, and where the time goes",
+          {{"flavour", "asan+ubsan|plain|race", "only this one"},
+           {"time", "1s", "for each figure (default 1s)"}},
+          Run};
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,153 @@
+#include "fuzz/command/campaign_flags.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <random>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/report.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/command/commands.h"
+#include "fuzz/command/environment.h"
+
+namespace mlafuzz {
+namespace {
+
+constexpr double kDefaultSeconds = 60;
+constexpr std::uint64_t kMostJobs = 1024;
+
+absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
+  if (!arguments.Has("corpus")) {
+    const auto stored = StoredCases();
+    if (!stored.ok()) return stored.status();
+    options->corpora = {*stored};
+    return absl::OkStatus();
+  }
+  const std::string folder = CallersPath(arguments.Get("corpus"));
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        "--corpus: ", folder,
+        " is not a folder; make it (an empty one means: from nothing) or "
+        "leave --corpus out for the stored cases"));
+  }
+  options->corpora = {folder};
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Flag> CampaignFlags() {
+  return {
+      {"kernels", "writer,gather,convert", "what generated cases call"},
+      {"time", "120s|2m|1h", "stop after this time (default 60s)"},
+      {"cases", "N", "stop after this many cases"},
+      {"jobs", "N", "processes (default 1)"},
+      {"seed", "S", "default: random, printed"},
+      {"corpus", "DIR", "start from these cases instead of the stored ones"},
+      {"stop-on-first", nullptr, "stop at the first finding"},
+      {"out", "DIR", "reports and cases (default mlafuzz-out)"},
+      {"mutator", "structured|bytes", "bytes: libFuzzer's own, for comparison",
+       /*hidden=*/true},
+      {"case-seconds", "N", "a case that takes longer hangs (default 10)",
+       /*hidden=*/true},
+      {"minimize-seconds", "N", "at most, a finding (default 20)",
+       /*hidden=*/true},
+  };
+}
+
+absl::Status ReadCampaignFlags(const Arguments& arguments,
+                               CampaignOptions* options) {
+  if (!arguments.positional().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", arguments.positional()[0],
+                     "\" is no flag; to run stored cases use --corpus=DIR or "
+                     "`mlafuzz replay`"));
+  }
+  auto engine = FindEngine(arguments.Get("flavour"));
+  if (!engine.ok()) return engine.status();
+  options->engine = *std::move(engine);
+  const auto cases = arguments.Number("cases", 0);
+  if (!cases.ok()) return cases.status();
+  options->cases = *cases;
+  if (arguments.Has("time")) {
+    const auto seconds = ParseDuration(arguments.Get("time"));
+    if (!seconds.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--time: ", seconds.status().message()));
+    }
+    options->seconds = *seconds;
+  } else if (*cases == 0) {
+    options->seconds = kDefaultSeconds;
+  }
+  const auto jobs = arguments.Number("jobs", 1);
+  if (!jobs.ok()) return jobs.status();
+  if (*jobs == 0 || *jobs > kMostJobs) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--jobs needs 1 to ", kMostJobs, ", got ", *jobs));
+  }
+  options->jobs = static_cast<int>(*jobs);
+  const auto seed = arguments.Number("seed", std::random_device()());
+  if (!seed.ok()) return seed.status();
+  options->seed = *seed;
+  options->stop_on_first = arguments.Has("stop-on-first");
+  const std::string mutator = arguments.Get("mutator");
+  if (mutator == "bytes") {
+    options->mutator = WorkRequest::BYTES;
+  } else if (!mutator.empty() && mutator != "structured") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--mutator needs structured or bytes, got \"", mutator, "\""));
+  }
+  const auto case_seconds = arguments.Number("case-seconds", 10);
+  if (!case_seconds.ok()) return case_seconds.status();
+  options->limits.case_seconds = static_cast<double>(*case_seconds);
+  const auto minimize = arguments.Number("minimize-seconds", 20);
+  if (!minimize.ok()) return minimize.status();
+  options->minimize_seconds = static_cast<double>(*minimize);
+  if (absl::Status s = ReadCorpus(arguments, options); !s.ok()) return s;
+  options->out =
+      CallersPath(arguments.Has("out") ? arguments.Get("out") : "mlafuzz-out");
+  options->shown_out = ShownPath(options->out);
+  options->program = ProgramCommand();
+  return absl::OkStatus();
+}
+
+int CampaignToExitCode(const CampaignOptions& options) {
+  CatchStopSignals();
+  if (absl::Status s = PrepareOut(options); !s.ok()) return UsageError(s);
+  std::printf("mlafuzz: %s%s, kernels %s, flavour %s, tier host, seed %llu\n",
+              TargetsText(options.targets).c_str(),
+              options.other.has_value()
+                  ? (" against " + TargetsText(*options.other)).c_str()
+                  : "",
+              absl::StrJoin(options.kernels, ",").c_str(),
+              options.engine.flavour.c_str(),
+              static_cast<unsigned long long>(options.seed));
+  std::fflush(stdout);
+  const auto result = RunCampaign(options);
+  if (!result.ok()) return UsageError(result.status());
+  if (absl::Status s = WriteReports(options, *result); !s.ok()) {
+    return UsageError(s);
+  }
+  const int code = ExitCode(*result);
+  for (const Finding& finding : result->findings.all()) {
+    std::printf("%s: %s\n", finding.id.c_str(),
+                finding.failure.cause().c_str());
+  }
+  if (code == kExitNothingFound) {
+    std::printf("nothing found%s\n",
+                result->interrupted ? " (stopped by a signal)" : "");
+  } else if (code == kExitUninformative) {
+    std::printf(
+        "nothing was informative: no check could have told a right kernel "
+        "from a wrong one\n");
+  }
+  std::printf("report: %s/report.txt\n", options.shown_out.c_str());
+  return code;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,25 @@
+#ifndef MLAFUZZ_FUZZ_COMMAND_CAMPAIGN_FLAGS_H_
+#define MLAFUZZ_FUZZ_COMMAND_CAMPAIGN_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "fuzz/campaign/options.h"
+#include "fuzz/command/arguments.h"
+
+namespace mlafuzz {
+
+// How long, how many, from what, to where: of `campaign` and `diff --time`.
+std::vector<Flag> CampaignFlags();
+
+// Fills in everything but the targets.
+absl::Status ReadCampaignFlags(const Arguments& arguments,
+                               CampaignOptions* options);
+
+// Runs it, writes the reports, prints where they are; the exit code.
+int CampaignToExitCode(const CampaignOptions& options);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_COMMAND_CAMPAIGN_FLAGS_H_

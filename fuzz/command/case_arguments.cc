@@ -1,0 +1,90 @@
+#include "fuzz/command/case_arguments.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "corpus/codec.h"
+#include "corpus/image.h"
+#include "fuzz/command/environment.h"
+
+namespace mlafuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string OneLine(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"\n", " "}});
+}
+
+void ReadOne(const std::string& path, CaseArguments& all) {
+  const std::string shown = ShownPath(path);
+  const auto error = [&](absl::string_view what, absl::string_view way_out) {
+    all.errors.push_back(
+        absl::StrCat(shown, ": ", OneLine(what), "; ", way_out));
+  };
+  const auto bytes = ReadFile(path);
+  if (!bytes.ok()) {
+    return error(bytes.status().message(), "is it readable?");
+  }
+  if (bytes->empty()) {
+    return error("the file is empty", "a case has at least a pool and a step");
+  }
+  const auto c = ParseCase(*bytes);
+  if (!c.ok()) {
+    return error(absl::StrCat("not a case: ", c.status().message()),
+                 "compare with the stored cases in corpus/small, or replay "
+                 "the file that the campaign wrote");
+  }
+  // Any bytes of nothing are a valid message; a program is what makes a case.
+  if (c->steps_size() == 0) {
+    return error("not a case: steps is empty", "a case has at least one step");
+  }
+  if (const auto image = BuildImage(*c); !image.ok()) {
+    return error(image.status().message(), "change that field");
+  }
+  all.cases.push_back({shown, *c});
+}
+
+}  // namespace
+
+CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
+  CaseArguments all;
+  for (const std::string& typed : paths) {
+    const std::string path = CallersPath(typed);
+    std::error_code error;
+    if (!fs::exists(path, error)) {
+      all.errors.push_back(
+          absl::StrCat(typed,
+                       ": no such file or folder; a campaign's cases are in "
+                       "mlafuzz-out/findings"));
+      continue;
+    }
+    if (!fs::is_directory(path, error)) {
+      ReadOne(path, all);
+      continue;
+    }
+    std::vector<std::string> files;
+    for (fs::recursive_directory_iterator it(path, error), end;
+         !error && it != end; it.increment(error)) {
+      if (it->is_regular_file(error)) files.push_back(it->path().string());
+    }
+    if (files.empty()) {
+      all.errors.push_back(absl::StrCat(
+          typed,
+          ": the folder holds no case; name a file, or a folder with "
+          "*.txtpb or binary cases"));
+    }
+    std::sort(files.begin(), files.end());
+    for (const std::string& file : files) {
+      // What a campaign puts beside its cases.
+      if (fs::path(file).filename() == "explanation.txt") continue;
+      ReadOne(file, all);
+    }
+  }
+  return all;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,96 @@
+#include "fuzz/command/commands.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+
+namespace mlafuzz {
+namespace {
+
+std::string Usage(const Command& command) {
+  std::string text = absl::StrCat(
+      "usage: mlafuzz ", command.name, " ", command.positional,
+      *command.positional ? " " : "", "[flags]\n\n", command.what, "\n\n");
+  for (const Flag& flag : command.flags) {
+    if (flag.hidden) continue;
+    const std::string name =
+        flag.value == nullptr ? absl::StrCat("--", flag.name)
+                              : absl::StrCat("--", flag.name, "=", flag.value);
+    absl::StrAppendFormat(&text, "  %-36s %s\n", name, flag.what);
+  }
+  return text;
+}
+
+std::string Overview() {
+  std::string text =
+      "mlafuzz: differential fuzzing of kernels that write, gather and read "
+      "paged FP8 MLA caches\n\nusage: mlafuzz COMMAND [flags]\n\n";
+  for (const Command& command : AllCommands()) {
+    absl::StrAppendFormat(&text, "  %-10s %s\n", command.name, command.what);
+  }
+  absl::StrAppend(
+      &text,
+      "\n`mlafuzz COMMAND --help` lists a command's flags.\n"
+      "exit codes: 0 nothing found, 1 a failure, 2 usage or environment, 3 "
+      "nothing was informative\n");
+  return text;
+}
+
+}  // namespace
+
+int UsageError(absl::string_view message) {
+  std::fprintf(stderr, "mlafuzz: %s\n", std::string(message).c_str());
+  return kExitUsage;
+}
+
+const std::vector<Command>& AllCommands() {
+  static const auto* commands = new std::vector<Command>{
+      CampaignCommand(), ReplayCommand(),  ExplainCommand(), MinimizeCommand(),
+      DiffCommand(),     TargetsCommand(), BenchCommand(),   PowerCommand()};
+  return *commands;
+}
+
+int RunCommandLine(const std::vector<std::string>& typed) {
+  if (typed.empty()) {
+    std::fputs(Overview().c_str(), stderr);
+    return kExitUsage;
+  }
+  const std::string& name = typed[0];
+  const bool help = name == "help" || name == "--help" || name == "-h";
+  if (help && typed.size() == 1) {
+    std::fputs(Overview().c_str(), stdout);
+    return kExitNothingFound;
+  }
+  const std::string& wanted = help ? typed[1] : name;
+  for (const Command& command : AllCommands()) {
+    if (wanted != command.name) continue;
+    bool show = help;
+    for (const std::string& word : typed) {
+      if (word == "--") break;
+      show |= word == "--help" || word == "-h";
+    }
+    if (show) {
+      std::fputs(Usage(command).c_str(), stdout);
+      return kExitNothingFound;
+    }
+    const auto arguments =
+        Arguments::Parse({typed.begin() + 1, typed.end()}, command.flags);
+    if (!arguments.ok()) {
+      return UsageError(
+          absl::StrCat(command.name, ": ", arguments.status().message()));
+    }
+    return command.run(*arguments,
+                       absl::StrCat("mlafuzz ", absl::StrJoin(typed, " ")));
+  }
+  std::vector<std::string> known = {"help"};
+  for (const Command& command : AllCommands()) known.push_back(command.name);
+  const std::string near = Nearest(wanted, known);
+  return UsageError(absl::StrCat(
+      "unknown command ", wanted,
+      near.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
+                   : absl::StrCat("; nearest: ", near)));
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,124 @@
+// mlafuzz diff
+
+#include <algorithm>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/command/campaign_flags.h"
+#include "fuzz/command/case_arguments.h"
+#include "fuzz/command/commands.h"
+#include "fuzz/command/environment.h"
+#include "fuzz/command/target_flags.h"
+
+namespace mlafuzz {
+namespace {
+
+int Fail(const absl::Status& s) {
+  return UsageError(absl::StrCat("diff: ", s.message()));
+}
+
+// The kernels that either side replaces.
+std::vector<std::string> Kernels(const Targets& a, const Targets& b) {
+  const auto first = *ReadKernels(Arguments(), a);
+  const auto second = *ReadKernels(Arguments(), b);
+  // "builtin" replaces none and so means all: the other side decides.
+  if (first.size() == 3) return second;
+  if (second.size() == 3) return first;
+  std::vector<std::string> kernels = first;
+  for (const std::string& kernel : second) {
+    if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
+      kernels.push_back(kernel);
+    }
+  }
+  return kernels;
+}
+
+int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
+               const std::vector<std::string>& kernels) {
+  const auto engine = FindEngine(arguments.Get("flavour"));
+  if (!engine.ok()) return Fail(engine.status());
+  const CaseArguments cases = ReadCaseArguments(arguments.positional());
+  for (const std::string& error : cases.errors) UsageError(error);
+  if (cases.cases.empty()) return kExitUsage;
+  CatchStopSignals();
+  WorkRequest request;
+  request.set_mode(WorkRequest::DIFF);
+  *request.mutable_targets() = a;
+  *request.mutable_other() = b;
+  request.set_no_oracle(arguments.Has("no-oracle"));
+  for (const NamedCase& c : cases.cases) {
+    request.add_cases(CanonicalBinary(c.message));
+  }
+  const auto runs =
+      RunInWorkers(*engine, std::move(request), kernels, WatchdogLimits());
+  if (!runs.ok()) return Fail(runs.status());
+  bool found = false;
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    const CaseRun& run = (*runs)[i];
+    std::printf("%s: %s\n", cases.cases[i].path.c_str(),
+                run.failures().empty() ? "equal, bit for bit" : "different");
+    for (const Failure& f : run.failures()) {
+      std::printf("  step %u, %s: %s\n  %s\n", f.step(), f.kernel().c_str(),
+                  f.detail().c_str(), f.cause().c_str());
+      found = true;
+    }
+  }
+  if (!cases.errors.empty()) return kExitUsage;
+  return found ? kExitFound : kExitNothingFound;
+}
+
+int Run(const Arguments& arguments, const std::string& typed) {
+  if (!arguments.Has("a") || !arguments.Has("b")) {
+    return UsageError("diff needs two targets: mlafuzz diff CASE --a=T --b=T");
+  }
+  const auto a = ReadTarget(arguments.Get("a"));
+  if (!a.ok()) return Fail(a.status());
+  const auto b = ReadTarget(arguments.Get("b"));
+  if (!b.ok()) return Fail(b.status());
+  std::vector<std::string> kernels = Kernels(*a, *b);
+  if (arguments.Has("kernels")) {
+    auto given = ReadKernels(arguments, *a);
+    if (!given.ok()) return Fail(given.status());
+    kernels = *std::move(given);
+  }
+  if (!arguments.positional().empty()) {
+    return DiffStored(arguments, *a, *b, kernels);
+  }
+  if (!arguments.Has("time") && !arguments.Has("cases")) {
+    return UsageError("diff needs cases: a CASE, --time=60s or --cases=N");
+  }
+  CampaignOptions options;
+  options.command = typed;
+  options.targets = *a;
+  options.other = *b;
+  options.no_oracle = arguments.Has("no-oracle");
+  options.kernels = std::move(kernels);
+  if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
+    return Fail(s);
+  }
+  return CampaignToExitCode(options);
+}
+
+std::vector<Flag> Flags() {
+  std::vector<Flag> flags = {
+      {"a", "NAME", "one target"},
+      {"b", "NAME", "the other"},
+      {"no-oracle", nullptr, "only compare; do not say who is right"},
+      {"flavour", "asan+ubsan|plain|race", "build of the kernels"},
+  };
+  const std::vector<Flag> more = CampaignFlags();
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+}  // namespace
+
+Command DiffCommand() {
+  return {"diff", "[CASE...]", "two targets against each other, bit for bit",
+          Flags(), Run};
+}
+
+}  // namespace mlafuzz

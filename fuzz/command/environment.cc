@@ -1,0 +1,123 @@
+#include "fuzz/command/environment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "fuzz/command/arguments.h"
+#include "tools/cpp/runfiles/runfiles.h"
+
+namespace mlafuzz {
+namespace {
+
+using bazel::tools::cpp::runfiles::Runfiles;
+
+std::string* program = nullptr;
+
+const Runfiles* GetRunfiles() {
+  static const Runfiles* runfiles = []() -> const Runfiles* {
+    std::string error;
+    if (Runfiles* found = Runfiles::Create(*program, &error)) return found;
+    // Started through a symlink, or found in $PATH: look beside the real file.
+    std::error_code ignored;
+    return Runfiles::Create(
+        std::filesystem::read_symlink("/proc/self/exe", ignored).string(),
+        &error);
+  }();
+  return runfiles;
+}
+
+// A file that comes with this program; empty if it does not.
+std::string Carried(const std::string& path) {
+  if (GetRunfiles() == nullptr) return "";
+  const std::string found = GetRunfiles()->Rlocation("mlafuzz/" + path);
+  std::error_code ignored;
+  if (found.empty() || !std::filesystem::exists(found, ignored)) return "";
+  return std::filesystem::absolute(found, ignored).string();
+}
+
+std::string CallersFolder() {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder != nullptr) return folder;
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored).string();
+}
+
+absl::StatusOr<std::string> FlavourFile(const char* prefix,
+                                        absl::string_view flavour) {
+  const std::vector<std::string> known = {"asan+ubsan", "plain", "race"};
+  const std::string name = flavour.empty() ? known[0] : std::string(flavour);
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    const std::string near = Nearest(name, known);
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown flavour \"", name, "\"; ",
+                     near.empty() ? "known: asan+ubsan, plain, race"
+                                  : absl::StrCat("nearest: ", near)));
+  }
+  const std::string path =
+      absl::StrCat("fuzz/", prefix, absl::StrReplaceAll(name, {{"+", "_"}}));
+  const std::string found = Carried(path);
+  if (found.empty()) {
+    return absl::UnavailableError(absl::StrCat(
+        "the engine ", path,
+        " is not among this program's files; start it with `bazel run "
+        "//:mlafuzz -- ...`"));
+  }
+  return found;
+}
+
+}  // namespace
+
+void InitEnvironment(const char* argv0) { program = new std::string(argv0); }
+
+std::string CallersPath(const std::string& path) {
+  if (path.empty() || path[0] == '/') return path;
+  return (std::filesystem::path(CallersFolder()) / path)
+      .lexically_normal()
+      .string();
+}
+
+std::string ShownPath(const std::string& path) {
+  const std::string folder = CallersFolder() + "/";
+  return absl::StartsWith(path, folder) ? path.substr(folder.size()) : path;
+}
+
+std::string ProgramCommand() {
+  if (std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr) {
+    return "bazel run //:mlafuzz --";
+  }
+  return *program;
+}
+
+absl::StatusOr<Engine> FindEngine(absl::string_view flavour) {
+  // For tests of this program: another engine binary.
+  const char* other = std::getenv("MLAFUZZ_TEST_ENGINE");
+  const std::string name =
+      flavour.empty() ? "asan+ubsan" : std::string(flavour);
+  if (other != nullptr) return Engine{other, name};
+  const auto path = FlavourFile("engine_", flavour);
+  if (!path.ok()) return path.status();
+  return Engine{*path, name};
+}
+
+absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour) {
+  return FlavourFile("bench/empty_", flavour);
+}
+
+absl::StatusOr<std::string> StoredCases() {
+  const std::string found = Carried("corpus/small");
+  if (found.empty()) {
+    return absl::UnavailableError(
+        "the stored cases (corpus/small) are not among this program's files; "
+        "give some with --corpus=DIR");
+  }
+  return found;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,178 @@
+// mlafuzz replay, mlafuzz explain
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "corpus/codec.h"
+#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/options.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/command/case_arguments.h"
+#include "fuzz/command/commands.h"
+#include "fuzz/command/environment.h"
+#include "fuzz/command/target_flags.h"
+
+namespace mlafuzz {
+namespace {
+
+struct Setup {
+  Engine engine;
+  Targets targets;
+  std::vector<std::string> kernels;
+};
+
+absl::StatusOr<Setup> ReadSetup(const Arguments& arguments) {
+  Setup setup;
+  const auto targets = ReadTargets(arguments);
+  if (!targets.ok()) return targets.status();
+  setup.targets = *targets;
+  const auto kernels = ReadKernels(arguments, *targets);
+  if (!kernels.ok()) return kernels.status();
+  setup.kernels = *kernels;
+  const auto engine = FindEngine(arguments.Get("flavour"));
+  if (!engine.ok()) return engine.status();
+  setup.engine = *engine;
+  return setup;
+}
+
+absl::StatusOr<std::vector<CaseRun>> RunAll(const Setup& setup,
+                                            const CaseArguments& cases,
+                                            bool explain) {
+  WorkRequest request;
+  request.set_mode(WorkRequest::RUN);
+  *request.mutable_targets() = setup.targets;
+  request.set_explain(explain);
+  for (const NamedCase& c : cases.cases) {
+    request.add_cases(CanonicalBinary(c.message));
+  }
+  return RunInWorkers(setup.engine, std::move(request), setup.kernels,
+                      WatchdogLimits());
+}
+
+// A step's worst line: a failure, else a pass, else what else there is.
+int Weight(const std::string& verdict) {
+  if (verdict == "pass") return 1;
+  if (verdict == "uninformative" || verdict == "unspecified" ||
+      verdict == "skipped") {
+    return 0;
+  }
+  return 2;
+}
+
+// "PATH: step 0 writer pass, step 1 gather fail"; failures below it.
+void Print(const std::string& path, const CaseRun& run) {
+  std::string line = path + ":";
+  int step = -1;
+  std::string kernel, verdict;
+  const auto flush = [&] {
+    if (step >= 0) {
+      absl::StrAppend(&line, line.back() == ':' ? " " : ", ", "step ", step,
+                      " ", kernel, " ", verdict);
+    }
+  };
+  for (const CaseRun::Line& check : run.lines()) {
+    if (static_cast<int>(check.step()) != step) {
+      flush();
+      step = static_cast<int>(check.step());
+      verdict.clear();
+    }
+    kernel = check.kernel();
+    if (verdict.empty() || Weight(check.verdict()) > Weight(verdict)) {
+      verdict = check.verdict();
+    }
+  }
+  flush();
+  if (run.lines().empty() && run.failures().empty()) {
+    absl::StrAppend(&line, " nothing was judged");
+  }
+  std::printf("%s\n", line.c_str());
+  for (const Failure& f : run.failures()) {
+    std::printf("  %s %s in %s: %s\n", f.kernel().c_str(), f.verdict().c_str(),
+                f.property().c_str(), f.cause().c_str());
+    if (!f.detail().empty()) std::printf("    %s\n", f.detail().c_str());
+  }
+}
+
+// The exit code of a set of runs; errors count as usage errors unless
+// something was found.
+int Judge(const std::vector<CaseRun>& runs, std::size_t errors) {
+  if (errors > 0) return kExitUsage;
+  bool informative = false;
+  for (const CaseRun& run : runs) {
+    if (!run.failures().empty()) return kExitFound;
+    for (const CaseRun::Line& line : run.lines()) {
+      informative |= line.verdict() == "pass";
+    }
+  }
+  return informative ? kExitNothingFound : kExitUninformative;
+}
+
+int Replay(const Arguments& arguments, const std::string&) {
+  if (arguments.positional().empty()) {
+    return UsageError("replay needs a case: mlafuzz replay CASE...");
+  }
+  const auto setup = ReadSetup(arguments);
+  if (!setup.ok()) {
+    return UsageError(absl::StrCat("replay: ", setup.status().message()));
+  }
+  const CaseArguments cases = ReadCaseArguments(arguments.positional());
+  for (const std::string& error : cases.errors) UsageError(error);
+  if (cases.cases.empty()) return kExitUsage;
+  CatchStopSignals();
+  const auto runs = RunAll(*setup, cases, /*explain=*/false);
+  if (!runs.ok()) return UsageError(runs.status());
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    Print(cases.cases[i].path, (*runs)[i]);
+  }
+  return Judge(*runs, cases.errors.size());
+}
+
+int ExplainCase(const Arguments& arguments, const std::string&) {
+  if (arguments.positional().size() != 1) {
+    return UsageError("explain needs one case: mlafuzz explain CASE");
+  }
+  const auto setup = ReadSetup(arguments);
+  if (!setup.ok()) {
+    return UsageError(absl::StrCat("explain: ", setup.status().message()));
+  }
+  const CaseArguments cases = ReadCaseArguments(arguments.positional());
+  for (const std::string& error : cases.errors) UsageError(error);
+  if (cases.cases.empty()) return kExitUsage;
+  CatchStopSignals();
+  const auto runs = RunAll(*setup, cases, /*explain=*/true);
+  if (!runs.ok()) return UsageError(runs.status());
+  for (std::size_t i = 0; i < runs->size(); ++i) {
+    const CaseRun& run = (*runs)[i];
+    std::printf("%s\n", FormatCaseText(cases.cases[i].message).c_str());
+    if (run.failures().empty()) {
+      Print(cases.cases[i].path, run);
+      continue;
+    }
+    const Failure& f = run.failures(0);
+    std::printf("%s: step %u, %s %s in %s\n%s\n", cases.cases[i].path.c_str(),
+                f.step(), f.kernel().c_str(), f.verdict().c_str(),
+                f.property().c_str(), f.cause().c_str());
+    if (!f.field().empty()) {
+      std::printf("contract field: %s\n", f.field().c_str());
+    }
+    std::printf("%s\n", f.explanation().empty() ? f.detail().c_str()
+                                                : f.explanation().c_str());
+  }
+  return Judge(*runs, cases.errors.size());
+}
+
+}  // namespace
+
+Command ReplayCommand() {
+  return {"replay", "CASE...", "run stored cases, one line each", TargetFlags(),
+          Replay};
+}
+
+Command ExplainCommand() {
+  return {"explain", "CASE",
+          "the first wrong element: expected, got, bytes, scale, rule",
+          TargetFlags(), ExplainCase};
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,64 @@
+#ifndef MLAFUZZ_FUZZ_MINIMIZE_MODELS_H_
+#define MLAFUZZ_FUZZ_MINIMIZE_MODELS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "corpus/case.pb.h"
+
+namespace mlafuzz {
+
+// A gather request by request, so that one can be taken out whole: its dst
+// rows, its place in the lists, its row of the block table.
+struct GatherModel {
+  struct Request {
+    std::int32_t gap = 0;  // rows of nobody in front of it
+    std::int32_t rows = 0;
+    std::int32_t first = 0;           // first token
+    std::vector<std::int64_t> pages;  // its row of the table
+  };
+  std::vector<Request> requests;
+  std::int32_t rows_behind = 0;  // rows of nobody behind the last
+  bool lens = false;             // lengths given
+  bool firsts = false;           // first tokens given
+  std::uint32_t columns = 0;     // of the table
+  std::uint32_t padding = 0;     // elements between its rows
+  bool expanded = false;
+  std::int64_t page_size = 1;
+
+  Gather rest;  // what is not modelled: dst strides, nope
+};
+
+// False if the requests disagree in number.
+bool ToModel(const Gather& gather, const Pool& pool, GatherModel* model);
+void FromModel(const GatherModel& model, Gather* gather);
+// Models with less in them, large reductions first.
+std::vector<GatherModel> ReductionsOf(const GatherModel& model);
+
+// An index conversion row by row.
+struct ConvertModel {
+  struct Row {
+    std::int64_t request = 0;
+    std::vector<std::int32_t> tokens;
+  };
+  std::vector<Row> rows;
+  std::vector<std::int64_t> more_requests;  // ids past the rows
+  std::int32_t surplus = 0;
+  std::vector<std::vector<std::int64_t>> table;  // one stored row if expanded
+  std::uint32_t table_rows = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t padding = 0;
+  bool expanded = false;
+  std::int64_t page_size = 1;
+
+  Convert rest;
+};
+
+// False if there are too many indices to write out.
+bool ToModel(const Convert& convert, const Pool& pool, ConvertModel* model);
+void FromModel(const ConvertModel& model, Convert* convert);
+std::vector<ConvertModel> ReductionsOf(const ConvertModel& model);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_MINIMIZE_MODELS_H_

@@ -1,0 +1,103 @@
+#include "fuzz/mutator/mutator.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "corpus/contracts.h"
+#include "corpus/image.h"
+#include "corpus/knobs.h"
+#include "gtest/gtest.h"
+#include "oracle/validity.h"
+#include "properties/repair.h"
+
+namespace mlafuzz {
+namespace {
+
+// Builds, is small, and no step is the caller's fault.
+void ExpectUsable(const Case& c) {
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
+  ASSERT_LE(c.steps_size(), LimitsOf({}).steps);
+  int calls = 0;
+  for (int i = 0; i < c.steps_size(); ++i) {
+    if (c.steps(i).has_patch()) continue;
+    ++calls;
+    const StepValidity v = Classify(BuiltinContract(), *image, i);
+    ASSERT_NE(v.validity, Validity::kUnspecified) << v.reason << "\n"
+                                                  << FormatCaseText(c);
+  }
+  ASSERT_GT(calls, 0);
+}
+
+TEST(MutatorTest, LongChainsStayUsable) {
+  for (int chain = 0; chain < 200; ++chain) {
+    Choices choices(chain);
+    Case c;
+    for (int i = 0; i < 50; ++i) {
+      MutateCase(c, choices, {});
+      ASSERT_NO_FATAL_FAILURE(ExpectUsable(c));
+    }
+  }
+}
+
+TEST(MutatorTest, CrossOverStaysUsableAndTakesFromBoth) {
+  int from_both = 0;
+  for (int seed = 0; seed < 3000; ++seed) {
+    Choices choices(seed);
+    const Case a = GenerateCase(choices, {});
+    const Case b = GenerateCase(choices, {});
+    const Case child = CrossOverCases(a, b, choices, {});
+    ASSERT_NO_FATAL_FAILURE(ExpectUsable(child));
+    from_both += CaseId(child) != CaseId(a) && CaseId(child) != CaseId(b);
+  }
+  EXPECT_GT(from_both, 1500);
+}
+
+TEST(MutatorTest, SameChoicesSameChild) {
+  for (int seed = 0; seed < 200; ++seed) {
+    Choices a(seed), b(seed);
+    Case left = GenerateCase(a, {}), right = GenerateCase(b, {});
+    MutateCase(left, a, {});
+    MutateCase(right, b, {});
+    EXPECT_EQ(CanonicalBinary(left), CanonicalBinary(right));
+  }
+}
+
+// Most children are near their parent: of three quarters that are not fresh,
+// most still differ, and keep the pool's page size or the program's shape.
+TEST(MutatorTest, ChangesALittle) {
+  int near = 0, same = 0;
+  constexpr int kTries = 4000;
+  for (int seed = 0; seed < kTries; ++seed) {
+    Choices choices(seed);
+    const Case parent = GenerateCase(choices, {});
+    Case child = parent;
+    MutateCase(child, choices, {});
+    same += CaseId(child) == CaseId(parent);
+    near += child.poison() == parent.poison() &&
+            child.pool().page_size() == parent.pool().page_size();
+  }
+  EXPECT_GT(near, kTries / 2);
+  EXPECT_LT(same, kTries / 5);
+}
+
+// Every class is within reach of a chain that starts from nothing.
+TEST(MutatorTest, ReachesEveryClass) {
+  std::set<int> reached;
+  Choices choices(1);
+  Case c;
+  for (int i = 0; i < 20000; ++i) {
+    MutateCase(c, choices, {});
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    for (const int knob : ExercisedKnobs(*image)) reached.insert(knob);
+  }
+  for (int i = 0; i < static_cast<int>(AllKnobs().size()); ++i) {
+    EXPECT_EQ(reached.count(i), 1) << AllKnobs()[i].name;
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz

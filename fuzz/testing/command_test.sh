@@ -1,0 +1,159 @@
+#!/bin/bash
+# The command as a user calls it: exit codes, words, files.
+set -uo pipefail
+mlafuzz="${PWD}/$1"
+export BUILD_WORKING_DIRECTORY="${TEST_TMPDIR}/caller"
+mkdir -p "${BUILD_WORKING_DIRECTORY}/empty"
+caller="${BUILD_WORKING_DIRECTORY}"
+failed=0
+
+# expect CODE PATTERN ARGS...: exit code and an extended regular expression
+# that stdout and stderr together must match.
+expect() {
+  local code="$1" pattern="$2" got output
+  shift 2
+  output="$("${mlafuzz}" "$@" 2>&1)"
+  got=$?
+  if [[ "${got}" != "${code}" ]] || ! grep -Eq -- "${pattern}" <<< "${output}"
+  then
+    printf 'FAILED: mlafuzz %s\n  exit %s, wanted %s; wanted /%s/\n%s\n' \
+      "$*" "${got}" "${code}" "${pattern}" "${output}"
+    failed=1
+  fi
+}
+# one_line CODE PATTERN ARGS...: the same, and nothing but that line.
+one_line() {
+  expect "$@"
+  shift 2
+  local lines
+  lines="$("${mlafuzz}" "$@" 2>&1 | wc -l)"
+  if [[ "${lines}" != 1 ]]; then
+    printf 'FAILED: mlafuzz %s: %s lines, wanted 1\n' "$*" "${lines}"
+    failed=1
+  fi
+}
+report_has() {
+  if ! grep -Eq -- "$1" "${caller}/${2:-mlafuzz-out}/report.json"; then
+    printf 'FAILED: no /%s/ in report.json of %s\n' "$1" "${2:-mlafuzz-out}"
+    failed=1
+  fi
+}
+twin=(--target=mutant:nope-stale-tail --flavour=plain)
+
+# ---- usage
+expect 2 'usage: mlafuzz COMMAND'
+expect 0 'campaign .*fuzz kernels' help
+expect 0 '--time=120s' campaign --help
+expect 0 'CASE\.\.\.' help replay
+one_line 2 'unknown command campain; nearest: campaign' campain
+one_line 2 'unknown flag --tiem; nearest: --time' campaign --tiem=1s
+one_line 2 'no duration' campaign --time=soon
+one_line 2 'whole number' campaign --cases=-1
+one_line 2 'mutant:nope-stale-tail' campaign --target=mutant:nope-stale-tial
+one_line 2 'nearest: writer' campaign --kernels=writter
+one_line 2 'nearest: plain' campaign --flavour=plane
+one_line 2 'no-such-folder is not a folder' campaign --corpus=no-such-folder
+one_line 2 'cannot make the output folder' campaign --out=/dev/null/x
+
+# ---- targets
+expect 0 'mutant:missing-syncwarp' targets
+expect 0 '"expected_field": "writer.tail"' targets --json
+
+# ---- campaigns: stored cases, relative paths, default folder
+expect 0 'nothing found' campaign --cases=300 --flavour=plain --seed=5
+report_has '"exit_code": 0'
+report_has '"schema_version": 1'
+report_has '"seed": 5'
+report_has '"tier": "host"'
+expect 1 'FINDING writer-tail-tail-unchanged' \
+  campaign "${twin[@]}" --cases=500 --corpus=empty --out=twin --seed=1
+report_has '"kernel": "writer"' twin
+report_has '"property": "nope-tail"' twin
+report_has '"field": "writer.tail"' twin
+expect 3 'nothing was informative' \
+  campaign --kernels=decode --time=2s --flavour=plain --out=decode
+report_has '"exit_code": 3' decode
+for flavour in asan+ubsan race; do
+  expect 0 "flavour ${flavour/+/.}," \
+    campaign --cases=100 --flavour="${flavour}" --out=flavour
+done
+
+# ---- impostors
+expect 1 'left all .* rows as they were' \
+  campaign --target=mutant:does-nothing --cases=200 --flavour=plain --out=i1
+expect 1 'refuses a valid call' \
+  campaign --target=mutant:refuses-all --cases=200 --flavour=plain --out=i2
+expect 1 'hold the raw bytes of the input' \
+  campaign --target=mutant:returns-inputs --cases=200 --flavour=plain --out=i3
+
+# ---- Ctrl-C: a report, exit 0, no process left
+"${mlafuzz}" campaign --time=1h --jobs=2 --flavour=plain --out=stopped \
+  > "${TEST_TMPDIR}/stopped.log" 2>&1 &
+pid=$!
+sleep 3
+workers="$(pgrep -P "${pid}" | tr '\n' ' ')"
+kill -INT "${pid}"
+wait "${pid}"
+code=$?
+if [[ "${code}" != 0 ]] || ! grep -q 'stopped by a signal' "${TEST_TMPDIR}/stopped.log"
+then
+  echo "FAILED: Ctrl-C: exit ${code}"; cat "${TEST_TMPDIR}/stopped.log"
+  failed=1
+fi
+report_has '"interrupted": true' stopped
+for worker in ${workers}; do
+  if kill -0 "${worker}" 2> /dev/null; then
+    echo "FAILED: worker ${worker} outlives the campaign"
+    failed=1
+  fi
+done
+[[ -n "${workers}" ]] || { echo "FAILED: no workers seen"; failed=1; }
+
+# ---- killed: no orphans either
+"${mlafuzz}" campaign --time=1h --flavour=plain --out=killed > /dev/null 2>&1 &
+pid=$!
+sleep 3
+workers="$(pgrep -P "${pid}" | tr '\n' ' ')"
+kill -KILL "${pid}"
+wait "${pid}" 2> /dev/null
+sleep 1
+for worker in ${workers}; do
+  if kill -0 "${worker}" 2> /dev/null; then
+    echo "FAILED: worker ${worker} outlives a killed supervisor"
+    failed=1
+  fi
+done
+
+# ---- replay, explain, minimize
+case_file="twin/findings/writer-tail-tail-unchanged/minimal.txtpb"
+expect 1 'writer fail' replay "${case_file}" "${twin[@]}"
+expect 0 'writer pass' replay "${case_file}" --flavour=plain
+expect 1 'contract field: writer.tail' explain "${case_file}" "${twin[@]}"
+expect 1 'bytes' minimize "${case_file}" "${twin[@]}" --out=small.txtpb
+[[ -s "${caller}/small.txtpb" ]] || { echo "FAILED: no small.txtpb"; failed=1; }
+head -c 40 "${caller}/${case_file}" > "${caller}/truncated.txtpb"
+head -c 500 /dev/urandom > "${caller}/random"
+printf 'pool { pages: 1 page_size: 1 }\nsteps { write { colour: 3 } }\n' \
+  > "${caller}/field.txtpb"
+printf 'pool { pages: 1 }\nsteps { write { } }\n' > "${caller}/build.txtpb"
+: > "${caller}/nothing"
+one_line 2 '^mlafuzz: truncated.txtpb: ' replay truncated.txtpb
+one_line 2 '^mlafuzz: random: ' replay random
+one_line 2 '^mlafuzz: field.txtpb: .*colour' replay field.txtpb
+one_line 2 '^mlafuzz: build.txtpb: .*page_size' replay build.txtpb
+one_line 2 '^mlafuzz: nothing: the file is empty' replay nothing
+one_line 2 '^mlafuzz: empty: the folder holds no case' replay empty
+one_line 2 '^mlafuzz: missing: no such file' replay missing
+# The good one is still replayed.
+expect 2 'minimal.txtpb: .*writer fail' \
+  replay truncated.txtpb "${case_file}" "${twin[@]}"
+
+# ---- diff
+expect 1 'different' diff "${case_file}" --a=builtin \
+  --b=mutant:nope-stale-tail --flavour=plain
+expect 0 'equal, bit for bit' diff "${case_file}" --a=builtin \
+  --b=control:thread-mapping --flavour=plain
+expect 1 'a passes; b fails' diff --cases=200 --a=builtin \
+  --b=mutant:scale-reciprocal --flavour=plain --out=diff
+
+exit "${failed}"

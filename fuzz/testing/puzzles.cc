@@ -1,0 +1,89 @@
+// Targets that misbehave as no kernel should, to test the supervisor. Each
+// behaves until a write has more than one token.
+//
+//   puzzle:hang   EXPECTED: verdict hang
+//   puzzle:crash  EXPECTED: verdict crash
+//   puzzle:exit0  EXPECTED: verdict crash: an exit is not a success
+//   puzzle:oom    EXPECTED: verdict oom
+//   puzzle:flaky  EXPECTED: verdict flaky: refuses, but only in a process that
+//                 has made a hundred calls
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "corpus/contracts.h"
+#include "fuzz/worker/session.h"
+#include "kernels/target.h"
+
+namespace mlafuzz {
+namespace {
+
+[[noreturn]] void Hang() {
+  for (volatile bool forever = true; forever;) {
+  }
+  std::abort();
+}
+
+[[noreturn]] void TakeAllMemory() {
+  std::vector<std::unique_ptr<char[]>> blocks;
+  for (;;) {
+    constexpr std::size_t kBlock = 16 << 20;
+    blocks.push_back(std::make_unique<char[]>(kBlock));
+    std::memset(blocks.back().get(), 1, kBlock);
+  }
+}
+
+class Puzzle : public Target {
+ public:
+  explicit Puzzle(std::string name)
+      : name_(std::move(name)),
+        contract_(BuiltinContract()),
+        builtin_(*MakeTargetSet("builtin")) {}
+
+  const std::string& name() const override { return name_; }
+  const Contract& contract() const override { return contract_; }
+  const Arithmetic& arithmetic() const override {
+    return Arithmetic::default_instance();
+  }
+  bool Implements(Kernel kernel) const override {
+    return kernel == Kernel::kWriter;
+  }
+  CallResult Write(const WriteArgs& args,
+                   const LaunchContext& context) override {
+    ++calls_;
+    if (args.slot_mapping->shape[0] > 1) {
+      if (name_ == "puzzle:hang") Hang();
+      if (name_ == "puzzle:crash") raise(SIGKILL);
+      if (name_ == "puzzle:exit0") _exit(0);
+      if (name_ == "puzzle:oom") TakeAllMemory();
+      if (name_ == "puzzle:flaky" && calls_ > 100) {
+        return CallResult::Refused("not today");
+      }
+    }
+    return builtin_.For(Kernel::kWriter)->Write(args, context);
+  }
+
+ private:
+  std::string name_;
+  Contract contract_;
+  TargetSet builtin_;
+  int calls_ = 0;
+};
+
+const bool kAdded = [] {
+  AddTargetMaker([](absl::string_view name) -> std::shared_ptr<Target> {
+    if (!absl::StartsWith(name, "puzzle:")) return nullptr;
+    return std::make_shared<Puzzle>(std::string(name));
+  });
+  return true;
+}();
+
+}  // namespace
+}  // namespace mlafuzz

@@ -1,0 +1,87 @@
+// What the supervisor makes of workers that die, hang or eat memory.
+
+#include <string>
+
+#include "fuzz/testing/campaigns.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+CampaignOptions Puzzle(const std::string& name) {
+  CampaignOptions options = ShortCampaign("puzzle:" + name, {"writer"});
+  options.cases = 200;
+  options.limits.case_seconds = 1;
+  options.limits.resident_bytes = std::uint64_t{512} << 20;
+  options.follow_up = true;
+  options.stop_on_first = true;
+  return options;
+}
+
+void ExpectDeath(const std::string& name, const std::string& verdict,
+                 const std::string& property) {
+  const CampaignResult result = RunShort(Puzzle(name));
+  EXPECT_EQ(ExitCode(result), 1);
+  ASSERT_EQ(result.findings.all().size(), 1u);
+  const Finding& f = result.findings.all()[0];
+  EXPECT_EQ(f.failure.verdict(), verdict) << f.failure.cause();
+  EXPECT_EQ(f.failure.property(), property);
+  EXPECT_EQ(f.failure.kernel(), "writer");
+  // The case that killed the process is there, and kills again.
+  EXPECT_FALSE(f.case_file.empty());
+  EXPECT_EQ(f.same, f.reruns) << f.note;
+  EXPECT_GT(f.reruns, 0);
+  EXPECT_GE(f.executions_to_find, 1u);
+}
+
+TEST(Puzzles, Hang) { ExpectDeath("hang", "hang", "terminates"); }
+TEST(Puzzles, Crash) { ExpectDeath("crash", "crash", "memory-safety"); }
+TEST(Puzzles, AnExitIsNoSuccess) {
+  ExpectDeath("exit0", "crash", "memory-safety");
+}
+TEST(Puzzles, OutOfMemory) { ExpectDeath("oom", "oom", "memory-use"); }
+
+TEST(Puzzles, ARepeatedDeathIsOneFindingAndFuzzingGoesOn) {
+  CampaignOptions options = Puzzle("crash");
+  options.stop_on_first = false;
+  options.follow_up = false;
+  options.cases = 60;
+  const CampaignResult result = RunShort(options);
+  EXPECT_EQ(result.findings.all().size(), 1u);
+  EXPECT_GT(result.findings.all()[0].repeats, 0u);
+  EXPECT_GT(result.respawns, 1);
+  EXPECT_GE(result.totals.cases, 60u);
+}
+
+TEST(Puzzles, Flaky) {
+  CampaignOptions options = Puzzle("flaky");
+  options.cases = 2000;
+  const CampaignResult result = RunShort(options);
+  EXPECT_EQ(ExitCode(result), 1);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings.all()[0].failure.verdict(), "flaky");
+  EXPECT_NE(result.findings.all()[0].note.find("of 3"), std::string::npos);
+}
+
+TEST(Puzzles, AnEngineThatCannotStartIsAnError) {
+  CampaignOptions options = Puzzle("crash");
+  options.engine.path = "/bin/false";
+  const auto result = RunCampaign(options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.status().message().find("cannot start"),
+            absl::string_view::npos)
+      << result.status();
+}
+
+TEST(Puzzles, AnUnknownTargetIsAnError) {
+  CampaignOptions options = Puzzle("crash");
+  options.targets.set_all("mutant:nope-stale-tial");
+  const auto result = RunCampaign(options);
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.status().message().find("mutant:nope-stale-tail"),
+            absl::string_view::npos)
+      << result.status();
+}
+
+}  // namespace
+}  // namespace mlafuzz

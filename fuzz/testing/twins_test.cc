@@ -1,0 +1,102 @@
+// Every wrong twin is found, from an empty corpus, for the right reason; the
+// right ones are not.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "fuzz/testing/campaigns.h"
+#include "gtest/gtest.h"
+#include "properties/ledger/ledger.h"
+
+namespace mlafuzz {
+namespace {
+
+class Twin : public testing::TestWithParam<LedgerEntry> {};
+
+std::string Describe(const CampaignResult& result) {
+  std::string text;
+  for (const Finding& f : result.findings.all()) {
+    text += f.failure.key() + " (" + f.failure.property() + ", " +
+            f.failure.field() + ", after " +
+            std::to_string(f.executions_to_find) + "): " + f.failure.cause() +
+            "\n";
+  }
+  return text.empty() ? "nothing found" : text;
+}
+
+TEST_P(Twin, IsFoundForTheRightReason) {
+  const LedgerEntry& twin = GetParam();
+  std::vector<std::string> kernels;
+  for (const Kernel k : twin.kernels) kernels.push_back(KernelName(k));
+  const CampaignResult result = RunShort(ShortCampaign(twin.target, kernels));
+  EXPECT_EQ(ExitCode(result), 1);
+  const auto& all = result.findings.all();
+  ASSERT_FALSE(all.empty());
+  // The acceptance limit is on the median over seeds; this is one seed.
+  EXPECT_LE(all[0].executions_to_find, 1000u) << Describe(result);
+  EXPECT_GE(all[0].executions_to_find, 1u);
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Finding& f) {
+    const bool kernel = std::find(kernels.begin(), kernels.end(),
+                                  f.failure.kernel()) != kernels.end();
+    const bool property =
+        std::find(twin.properties.begin(), twin.properties.end(),
+                  f.failure.property()) != twin.properties.end();
+    return kernel && property && f.failure.field() == twin.field;
+  })) << Describe(result);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Twin, testing::ValuesIn(Ledger()),
+                         [](const auto& info) {
+                           std::string name = info.param.target;
+                           for (char& c : name) {
+                             if (!std::isalnum(c)) c = '_';
+                           }
+                           return name;
+                         });
+
+class Right : public testing::TestWithParam<const char*> {};
+
+TEST_P(Right, IsNeverFlagged) {
+  const CampaignResult result =
+      RunShort(ShortCampaign(GetParam(), {"writer", "gather", "convert"}));
+  EXPECT_EQ(ExitCode(result), 0) << Describe(result);
+  EXPECT_GE(result.totals.cases, 2000u);
+  for (const Kernel k : {Kernel::kWriter, Kernel::kGather, Kernel::kConvert}) {
+    EXPECT_GT(result.totals.distinct[static_cast<std::size_t>(k)], 100u)
+        << KernelName(k);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Right,
+                         testing::Values("builtin", "builtin:pow2",
+                                         "control:thread-mapping"));
+
+TEST(Campaign, TheSameSeedFindsTheSameAfterTheSameCalls) {
+  const auto options = ShortCampaign("mutant:gather-stale-tail", {"gather"});
+  const CampaignResult a = RunShort(options), b = RunShort(options);
+  ASSERT_FALSE(a.findings.empty());
+  ASSERT_EQ(a.findings.all().size(), b.findings.all().size());
+  for (std::size_t i = 0; i < a.findings.all().size(); ++i) {
+    EXPECT_EQ(a.findings.all()[i].case_binary, b.findings.all()[i].case_binary);
+    EXPECT_EQ(a.findings.all()[i].executions_to_find,
+              b.findings.all()[i].executions_to_find);
+  }
+}
+
+TEST(Campaign, SeveralJobsShareTheCases) {
+  auto options = ShortCampaign("builtin", {"convert"});
+  options.jobs = 3;
+  options.cases = 1000;
+  const CampaignResult result = RunShort(options);
+  EXPECT_EQ(result.totals.cases, 1000u);
+  EXPECT_EQ(ExitCode(result), 0);
+}
+
+TEST(Campaign, KernelsThatNobodyCallsAreUninformative) {
+  const CampaignResult result = RunShort(ShortCampaign("builtin", {"decode"}));
+  EXPECT_EQ(ExitCode(result), 3);
+}
+
+}  // namespace
+}  // namespace mlafuzz

@@ -1,0 +1,150 @@
+#include "fuzz/worker/bench_mode.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+#include "corpus/image.h"
+#include "corpus/knobs.h"
+#include "fuzz/mutator/mutator.h"
+#include "fuzz/worker/kernel_call.h"
+#include "fuzz/worker/session.h"
+#include "oracle/judge.h"
+
+namespace mlafuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Median over rounds of the time of one call, in ns. A median, because other
+// tenants of a shared machine come and go.
+double Time(double seconds, const std::function<void()>& call) {
+  constexpr int kRounds = 5;
+  std::vector<double> rounds;
+  for (int round = 0; round < kRounds; ++round) {
+    std::uint64_t calls = 0;
+    const auto start = Clock::now();
+    std::chrono::duration<double> elapsed{};
+    do {
+      for (int i = 0; i < 16; ++i) call();
+      calls += 16;
+      elapsed = Clock::now() - start;
+    } while (elapsed.count() < seconds / kRounds);
+    rounds.push_back(elapsed.count() * 1e9 / static_cast<double>(calls));
+  }
+  std::sort(rounds.begin(), rounds.end());
+  return rounds[kRounds / 2];
+}
+
+// The smallest whole work of each kernel: one token, one row.
+Case OneTokenWrite() {
+  Case c;
+  c.mutable_pool()->set_page_size(4);
+  c.mutable_pool()->set_pages(2);
+  Write& write = *c.add_steps()->mutable_write();
+  write.mutable_slots()->add_values(5);
+  write.set_pe_dim(64);
+  write.mutable_kv_c()->set_pattern(Values::NORMAL_RANGE);
+  write.mutable_kv_c()->set_seed(1);
+  write.mutable_k_pe()->set_pattern(Values::NORMAL_RANGE);
+  return c;
+}
+
+Case OneRowGather() {
+  Case c;
+  c.mutable_pool()->set_page_size(4);
+  c.mutable_pool()->set_pages(2);
+  c.mutable_pool()->mutable_fill()->set_kind(Fill::ROWS);
+  Gather& gather = *c.add_steps()->mutable_gather();
+  gather.mutable_block_table()->set_rows(1);
+  gather.mutable_block_table()->set_columns(1);
+  gather.mutable_block_table()->mutable_pages()->add_values(1);
+  gather.add_workspace_starts(0);
+  gather.set_dst_rows(1);
+  return c;
+}
+
+class Bench {
+ public:
+  Bench(Session& session, double seconds, BenchResult& result)
+      : session_(session), seconds_(seconds), result_(result) {}
+
+  void Add(const std::string& name, const std::function<void()>& call) {
+    const double ns = Time(seconds_, call);
+    BenchResult::Timing& timing = *result_.add_timings();
+    timing.set_name(name);
+    timing.set_nanoseconds(ns);
+    timing.set_per_second(1e9 / ns);
+  }
+
+  absl::Status Kernel(const std::string& name, const Case& c) {
+    const absl::StatusOr<CaseImage> image = BuildImage(c);
+    if (!image.ok()) return image.status();
+    KernelCall bare(session_.targets(), *image);
+    Add(name + "/kernel", [&] { bare.Run(); });
+    std::vector<Observation> seen;
+    Add(name + "/stage+kernel", [&] {
+      seen.clear();
+      (void)session_.executor().Run(session_.targets(), {&*image, 1}, &seen);
+    });
+    const Contracts contracts = session_.checker().contracts();
+    Add(name + "/judge", [&] { (void)Judge(contracts, *image, seen[0]); });
+    Add(name + "/stage+kernel+judge", [&] {
+      std::vector<Observation> now;
+      (void)session_.executor().Run(session_.targets(), {&*image, 1}, &now);
+      (void)Judge(contracts, *image, now[0]);
+    });
+    const std::string bytes = CanonicalBinary(c);
+    Add(name + "/parse", [&] { (void)ParseCase(bytes); });
+    Add(name + "/build image", [&] { (void)BuildImage(c); });
+    Add(name + "/hash", [&] { (void)CaseHash(c); });
+    Add(name + "/knobs", [&] { (void)ExercisedKnobs(*image); });
+    GeneratorOptions generator;
+    generator.writer = name == "writer";
+    generator.gather = name == "gather";
+    generator.convert = false;
+    std::uint64_t seed = 0;
+    Add(name + "/mutate", [&] {
+      Choices choices(++seed);
+      Case mutated = c;
+      MutateCase(mutated, choices, generator);
+    });
+    Add(name + "/whole check", [&] {
+      CaseResult checked;
+      (void)session_.checker().CheckCase(c, CheckOptions(), &checked);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  Session& session_;
+  double seconds_;
+  BenchResult& result_;
+};
+
+}  // namespace
+
+absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
+  auto session = Session::Create(request.targets());
+  if (!session.ok()) return session.status();
+  BenchResult result;
+  const double seconds = request.seconds() > 0 ? request.seconds() : 1;
+  Bench bench(**session, seconds, result);
+  status.Add(status.heartbeat);
+  if (absl::Status s = bench.Kernel("writer", OneTokenWrite()); !s.ok()) {
+    return s;
+  }
+  status.Add(status.heartbeat);
+  if (absl::Status s = bench.Kernel("gather", OneRowGather()); !s.ok()) {
+    return s;
+  }
+  return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),
+                             result.SerializeAsString());
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,44 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_DIFF_H_
+#define MLAFUZZ_FUZZ_WORKER_DIFF_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "fuzz/worker/session.h"
+#include "fuzz/worker/worker.pb.h"
+
+namespace mlafuzz {
+
+struct DiffResult {
+  CaseResult a;
+  CaseResult b;
+  // Key empty: bitwise equal. Else the first difference: property
+  // "difference", and as cause what the oracle says of either side.
+  Failure failure;
+};
+
+// Two targets against each other: status, pool and outputs of every step, bit
+// for bit. Each runs the whole program alone, so a later step may differ
+// because an earlier one did; the first one is reported.
+class DiffPair {
+ public:
+  static absl::StatusOr<std::unique_ptr<DiffPair>> Create(const Targets& a,
+                                                          const Targets& b);
+  // InvalidArgument if the case does not build.
+  absl::StatusOr<DiffResult> Compare(const Case& c, bool with_oracle);
+
+  // Of both.
+  std::array<std::uint64_t, kAllKernels.size()> executions() const;
+
+ private:
+  DiffPair() = default;
+  std::unique_ptr<Session> a_;
+  std::unique_ptr<Session> b_;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_DIFF_H_

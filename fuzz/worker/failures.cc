@@ -1,0 +1,72 @@
+#include "fuzz/worker/failures.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+bool IsRelation(const std::string& property) {
+  const std::vector<Relation>& all = AllRelations();
+  return std::any_of(all.begin(), all.end(), [&property](const Relation& r) {
+    return property == r.name;
+  });
+}
+
+}  // namespace
+
+Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
+                        const Check& check, bool explain) {
+  const Diagnosis why = checker.Why(result, check);
+  Failure failure;
+  failure.set_kernel(KernelName(check.kernel));
+  failure.set_property(check.property);
+  failure.set_verdict(VerdictName(check.verdict));
+  failure.set_field(why.field);
+  failure.set_key(CauseKey(check, why));
+  failure.set_cause(why.cause);
+  failure.set_detail(check.detail);
+  failure.set_step(check.step);
+  if (explain) {
+    failure.set_explanation(
+        Explain(checker.contracts(), result.image, result.observation, check));
+  }
+  return failure;
+}
+
+std::vector<std::vector<const Check*>> FailuresBySteps(
+    const CaseResult& result) {
+  std::map<int, std::vector<const Check*>> plain, relations;
+  for (const Check& check : result.checks) {
+    if (!IsFailure(check.verdict)) continue;
+    (IsRelation(check.property) ? relations : plain)[check.step].push_back(
+        &check);
+  }
+  for (const auto& [step, checks] : relations) plain.insert({step, checks});
+  std::vector<std::vector<const Check*>> steps;
+  for (auto& [step, checks] : plain) steps.push_back(std::move(checks));
+  return steps;
+}
+
+std::vector<Failure> DescribeFailures(const CaseChecker& checker,
+                                      const CaseResult& result, bool explain) {
+  std::vector<Failure> failures;
+  for (const auto& step : FailuresBySteps(result)) {
+    for (const Check* check : step) {
+      Failure failure = DescribeFailure(checker, result, *check, explain);
+      if (std::none_of(failures.begin(), failures.end(),
+                       [&failure](const Failure& f) {
+                         return f.key() == failure.key();
+                       })) {
+        failures.push_back(std::move(failure));
+      }
+    }
+  }
+  return failures;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,34 @@
+#include "fuzz/worker/fields.h"
+
+#include <algorithm>
+
+#include "corpus/contracts.h"
+
+namespace mlafuzz {
+
+const std::vector<Field>& AllFields() {
+  static const auto* fields = [] {
+    auto* all = new std::vector<Field>;
+    for (const Kernel kernel : kAllKernels) {
+      for (const Neighbour& n : Neighbours(BuiltinContract(), kernel)) {
+        if (std::none_of(all->begin(), all->end(), [&n](const Field& field) {
+              return field.name == n.field;
+            })) {
+          all->push_back({n.field, kernel});
+        }
+      }
+    }
+    return all;
+  }();
+  return *fields;
+}
+
+int FieldNumber(const std::string& name) {
+  const std::vector<Field>& fields = AllFields();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace mlafuzz

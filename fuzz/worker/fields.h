@@ -1,0 +1,26 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_FIELDS_H_
+#define MLAFUZZ_FUZZ_WORKER_FIELDS_H_
+
+#include <string>
+#include <vector>
+
+#include "corpus/image.h"
+
+namespace mlafuzz {
+
+// A contract field whose neighbouring values a check can tell apart.
+struct Field {
+  std::string name;  // "writer.tail"
+  Kernel kernel;
+};
+
+// All fields that Neighbours() varies, in a fixed order; an index into this is
+// a field's number in WorkerStatus::power.
+const std::vector<Field>& AllFields();
+
+// -1 if there is no such field.
+int FieldNumber(const std::string& name);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_FIELDS_H_

@@ -1,0 +1,240 @@
+#include "fuzz/worker/fuzz_mode.h"
+
+#include <algorithm>
+#include <bitset>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+#include "corpus/knobs.h"
+#include "fuzz/worker/failures.h"
+#include "fuzz/worker/fields.h"
+#include "oracle/pool_history.h"
+#include "oracle/validity.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+// InformativeFields costs one Expect a neighbour, tens of times a case.
+constexpr std::uint64_t kCasesPerPowerSample = 64;
+
+std::size_t Index(Kernel kernel) { return static_cast<std::size_t>(kernel); }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
+    const WorkRequest& request, WorkerStatus& status) {
+  std::unique_ptr<FuzzMode> mode(new FuzzMode(request, status));
+  absl::StatusOr<std::unique_ptr<Session>> session =
+      Session::Create(request.targets());
+  if (!session.ok()) return session.status();
+  mode->session_ = *std::move(session);
+  if (request.diff()) {
+    auto diff = DiffPair::Create(request.targets(), request.other());
+    if (!diff.ok()) return diff.status();
+    mode->diff_ = *std::move(diff);
+  }
+  for (const std::string& cause : request.known_causes()) {
+    mode->filter_.AddKnown(cause);
+  }
+  return mode;
+}
+
+bool FuzzMode::OneInput(absl::string_view bytes) {
+  status_.Add(status_.inputs);
+  const absl::StatusOr<Case> c = ParseCase(bytes);
+  if (!c.ok() || !CallsKernelUnderTest(*c)) {
+    status_.Add(status_.rejected);
+    return false;
+  }
+  status_.Begin(bytes);
+  bool built;
+  if (diff_ != nullptr) {
+    absl::StatusOr<DiffResult> difference =
+        diff_->Compare(*c, !request_.no_oracle());
+    built = difference.ok();
+    if (built) {
+      Count(difference->a);
+      if (!difference->failure.key().empty()) {
+        status_.Add(status_.failures);
+        if (filter_.IsNew(Kernel::kWriter, "difference",
+                          difference->failure.key())) {
+          Write(difference->failure, bytes);
+        }
+      }
+    }
+  } else {
+    built = session_->checker()
+                .CheckCase(*c, Session::CampaignOptions(*c), &result_)
+                .ok();
+    if (built) {
+      Count(result_);
+      Record(result_, bytes);
+    }
+  }
+  if (!built) status_.Add(status_.rejected);
+  status_.End();
+  return built;
+}
+
+// Stored cases of other kernels say nothing of the one under test.
+bool FuzzMode::CallsKernelUnderTest(const Case& c) const {
+  for (const Step& step : c.steps()) {
+    if ((step.has_write() && generator_.writer) ||
+        (step.has_gather() && generator_.gather) ||
+        (step.has_convert() && generator_.convert)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void FuzzMode::Count(const CaseResult& result) {
+  const std::uint64_t number = status_.cases;
+  status_.Add(status_.cases);
+  CountExecutions();
+  const std::uint64_t hash = CaseHash(*result.image.source);
+  std::bitset<kKernels> called;
+  for (const StepImage& step : result.image.steps) {
+    if (!step.is_patch) called.set(Index(step.kernel));
+  }
+  for (const Kernel kernel : kAllKernels) {
+    if (!called.test(Index(kernel))) continue;
+    status_.Add(status_.cases_of[Index(kernel)]);
+    if (distinct_.Add(kernel, hash)) {
+      status_.Add(status_.distinct[Index(kernel)]);
+    }
+  }
+  const std::vector<Relation>& relations = AllRelations();
+  for (const Check& check : result.checks) {
+    status_.Add(status_.checks);
+    status_.Add(status_.verdicts[static_cast<std::size_t>(check.verdict)]);
+    if (check.verdict == Verdict::kPass || IsFailure(check.verdict)) {
+      status_.Add(status_.informative);
+    }
+    for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
+      if (check.property == relations[i].name) {
+        status_.Add(status_.relations[i]);
+        break;
+      }
+    }
+  }
+  for (const int knob : ExercisedKnobs(result.image)) {
+    if (static_cast<std::size_t>(knob) < kMaxKnobs) {
+      status_.Add(status_.knobs[knob]);
+    }
+  }
+  if (number % kCasesPerPowerSample == 0) CountPower(result);
+}
+
+void FuzzMode::CountExecutions() {
+  const auto executions =
+      diff_ != nullptr ? diff_->executions() : session_->executions();
+  for (std::size_t k = 0; k < kKernels; ++k) {
+    status_.executions[k].store(executions[k], std::memory_order_relaxed);
+  }
+}
+
+void FuzzMode::CountPower(const CaseResult& result) {
+  status_.Add(status_.power_samples);
+  const Contracts contracts = session_->checker().contracts();
+  oracle::PoolHistory history(result.image, result.observation);
+  for (std::size_t i = 0; i < result.observation.steps.size();
+       ++i, history.Advance()) {
+    const StepImage& step = result.image.steps[i];
+    if (step.is_patch) continue;
+    const Contract* contract = contracts[Index(step.kernel)];
+    if (contract == nullptr) continue;
+    const Validity validity =
+        Classify(*contract, result.image, static_cast<int>(i)).validity;
+    if (validity != Validity::kValid && validity != Validity::kBoundary) {
+      continue;
+    }
+    status_.Add(status_.power_steps[Index(step.kernel)]);
+    for (const std::string& field : InformativeFields(
+             *contract, result.image, static_cast<int>(i), history.before())) {
+      const int at = FieldNumber(field);
+      if (at >= 0 && static_cast<std::size_t>(at) < kMaxFields) {
+        status_.Add(status_.power[at]);
+      }
+    }
+  }
+}
+
+// One fault fails several checks of a step, each with an explanation of its
+// own, some more telling than others. If one of them is known, the step is
+// taken for that; else the most telling one is recorded for all.
+void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
+  const CaseChecker& checker = session_->checker();
+  for (const auto& checks : FailuresBySteps(result)) {
+    status_.Add(status_.failures, checks.size());
+    const Check& first = *checks[0];
+    if (!filter_.ShouldDiagnose(first.kernel, first.property)) {
+      status_.Add(status_.undiagnosed, checks.size());
+      continue;
+    }
+    std::vector<std::pair<const Check*, Failure>> described;
+    for (const Check* check : checks) {
+      described.push_back({check, DescribeFailure(checker, result, *check,
+                                                  /*explain=*/false)});
+    }
+    const auto known = std::find_if(
+        described.begin(), described.end(),
+        [this](const auto& d) { return filter_.IsKnown(d.second.key()); });
+    if (known != described.end()) {
+      filter_.IsNew(first.kernel, first.property, known->second.key());
+      continue;
+    }
+    // A contract field says most.
+    auto best =
+        std::find_if(described.begin(), described.end(),
+                     [](const auto& d) { return !d.second.field().empty(); });
+    if (best == described.end()) best = described.begin();
+    filter_.IsNew(first.kernel, first.property, best->second.key());
+    best->second.set_explanation(Explain(checker.contracts(), result.image,
+                                         result.observation, *best->first));
+    Write(best->second, bytes);
+  }
+}
+
+void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
+  FindingRecord record;
+  *record.mutable_failure() = failure;
+  record.set_case_binary(std::string(bytes));
+  for (std::size_t k = 0; k < kKernels; ++k) {
+    record.add_executions(status_.executions[k]);
+  }
+  record.set_cases(status_.cases);
+  const std::uint64_t number = status_.findings;
+  const std::string path = absl::StrCat(request_.out(), "/", request_.job(),
+                                        "-", number, ".finding");
+  if (WriteFileAtomically(path, record.SerializeAsString()).ok()) {
+    status_.Add(status_.findings);
+  }
+}
+
+bool FuzzMode::ShouldStop() const {
+  if (status_.stop != 0) return true;
+  // Decode alone: no case calls it yet.
+  if (!generator_.writer && !generator_.gather && !generator_.convert) {
+    return true;
+  }
+  if (request_.max_cases() != 0 && status_.cases >= request_.max_cases()) {
+    return true;
+  }
+  if (request_.max_inputs() != 0 && status_.inputs >= request_.max_inputs()) {
+    return true;
+  }
+  return request_.stop_on_first() && status_.findings != 0;
+}
+
+void FuzzMode::Finish() {
+  distinct_.Flush();
+  status_.done.store(1, std::memory_order_release);
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,63 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_FUZZ_MODE_H_
+#define MLAFUZZ_FUZZ_WORKER_FUZZ_MODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "fuzz/worker/cause_filter.h"
+#include "fuzz/worker/diff.h"
+#include "fuzz/worker/distinct.h"
+#include "fuzz/worker/session.h"
+#include "fuzz/worker/status.h"
+#include "fuzz/worker/worker.pb.h"
+
+namespace mlafuzz {
+
+// The campaign's side of libFuzzer's loop: takes an input, runs it if it is a
+// case, counts, records failures of new causes, and lets the engine go on.
+class FuzzMode {
+ public:
+  // `status` must outlive this.
+  static absl::StatusOr<std::unique_ptr<FuzzMode>> Create(
+      const WorkRequest& request, WorkerStatus& status);
+
+  // One input. True if it was a case: only then it is worth keeping.
+  bool OneInput(absl::string_view bytes);
+
+  // A limit was reached, or the supervisor said so. Finish() before leaving.
+  bool ShouldStop() const;
+  void Finish();
+
+  const GeneratorOptions& generator() const { return generator_; }
+
+ private:
+  FuzzMode(const WorkRequest& request, WorkerStatus& status)
+      : request_(request),
+        status_(status),
+        distinct_(request.out(), request.job() % 1000),
+        generator_(GeneratorFor(std::vector<std::string>(
+            request.kernels().begin(), request.kernels().end()))) {}
+
+  bool CallsKernelUnderTest(const Case& c) const;
+  void Count(const CaseResult& result);
+  void CountPower(const CaseResult& result);
+  void CountExecutions();
+  void Record(const CaseResult& result, absl::string_view bytes);
+  void Write(const Failure& failure, absl::string_view bytes);
+
+  WorkRequest request_;
+  WorkerStatus& status_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<DiffPair> diff_;  // null unless two targets are compared
+  DistinctCases distinct_;
+  CauseFilter filter_;
+  GeneratorOptions generator_;
+  CaseResult result_;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_FUZZ_MODE_H_

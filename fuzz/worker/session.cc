@@ -1,0 +1,104 @@
+#include "fuzz/worker/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/match.h"
+#include "corpus/codec.h"
+
+namespace mlafuzz {
+namespace {
+
+// Throughput against power: a relation costs one or two reruns of the whole
+// case, so one in eight leaves four fifths of the time to new cases.
+constexpr std::uint64_t kCasesPerRelation = 8;
+
+std::vector<TargetMaker>& Makers() {
+  static auto* makers = new std::vector<TargetMaker>;
+  return *makers;
+}
+
+}  // namespace
+
+void AddTargetMaker(TargetMaker maker) { Makers().push_back(maker); }
+
+absl::StatusOr<TargetSet> MakeTargets(const Targets& targets) {
+  for (const TargetMaker maker : Makers()) {
+    if (std::shared_ptr<Target> target = maker(targets.all())) {
+      TargetSet set;
+      set.targets.fill(target);
+      return set;
+    }
+  }
+  return MakeTargetSet(targets.all().empty() ? "builtin" : targets.all(),
+                       targets.writer(), targets.gather(), targets.convert(),
+                       targets.decode());
+}
+
+absl::StatusOr<std::unique_ptr<Session>> Session::Create(
+    const Targets& targets) {
+  absl::StatusOr<TargetSet> set = MakeTargets(targets);
+  if (!set.ok()) return set.status();
+  return absl::WrapUnique(new Session(*std::move(set), MakeHostExecutor()));
+}
+
+CheckOptions Session::CampaignOptions(const Case& c) {
+  CheckOptions options;
+  options.relation_seed = CaseHash(c);
+  // Upper bits: the checker draws the relation from the lower ones.
+  if ((options.relation_seed >> 40) % kCasesPerRelation == 0) {
+    options.relations_per_case = 1;
+  }
+  return options;
+}
+
+CheckOptions Session::ReplayOptions(const Case& c) {
+  CheckOptions options;
+  options.relation_seed = CaseHash(c);
+  options.all_relations = true;
+  return options;
+}
+
+std::vector<Kernel> KernelsUnderTest(const Targets& targets) {
+  const std::vector<Kernel> all = {Kernel::kWriter, Kernel::kGather,
+                                   Kernel::kConvert};
+  std::vector<Kernel> kernels;
+  const auto add = [&kernels](Kernel kernel) {
+    if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
+      kernels.push_back(kernel);
+    }
+  };
+  bool any_replaced = false;
+  const auto replaced = [&](absl::string_view name,
+                            absl::Span<const Kernel> only) {
+    for (const TargetInfo& info : AllTargets()) {
+      if (info.name != name) continue;
+      for (const Kernel kernel : info.replaces) {
+        if (std::find(only.begin(), only.end(), kernel) == only.end()) continue;
+        any_replaced = true;
+        add(kernel);
+      }
+    }
+  };
+  replaced(targets.all(), all);
+  replaced(targets.writer(), {Kernel::kWriter});
+  replaced(targets.gather(), {Kernel::kGather});
+  replaced(targets.convert(), {Kernel::kConvert});
+  if (!any_replaced) return all;
+  std::sort(kernels.begin(), kernels.end());
+  return kernels;
+}
+
+GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels) {
+  GeneratorOptions options;
+  const auto has = [kernels](const char* name) {
+    return std::find(kernels.begin(), kernels.end(), name) != kernels.end();
+  };
+  options.writer = has("writer");
+  options.gather = has("gather");
+  options.convert = has("convert");
+  return options;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,70 @@
+#include "fuzz/worker/status.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+
+namespace mlafuzz {
+
+void WorkerStatus::Begin(absl::string_view bytes) {
+  const std::size_t size = std::min(bytes.size(), kMaxCaseBytes);
+  // Size 0 first: a reader never takes half of an old case for a new one.
+  case_size.store(0, std::memory_order_release);
+  std::memcpy(case_bytes.data(), bytes.data(), size);
+  case_size.store(size, std::memory_order_release);
+  busy.store(1, std::memory_order_release);
+  Add(heartbeat);
+}
+
+void WorkerStatus::End() {
+  busy.store(0, std::memory_order_release);
+  Add(heartbeat);
+}
+
+std::string WorkerStatus::CurrentCase() const {
+  return std::string(case_bytes.data(),
+                     case_size.load(std::memory_order_acquire));
+}
+
+absl::StatusOr<std::unique_ptr<StatusMap>> StatusMap::Create(
+    const std::string& path) {
+  return Map(path, O_RDWR | O_CREAT | O_TRUNC);
+}
+
+absl::StatusOr<std::unique_ptr<StatusMap>> StatusMap::Open(
+    const std::string& path) {
+  return Map(path, O_RDWR);
+}
+
+absl::StatusOr<std::unique_ptr<StatusMap>> StatusMap::Map(
+    const std::string& path, int flags) {
+  const int fd = open(path.c_str(), flags | O_CLOEXEC, 0600);
+  const auto error = [&path](const char* what) {
+    return absl::UnavailableError(
+        absl::StrCat(path, ": ", what, ": ", std::strerror(errno)));
+  };
+  if (fd < 0) return error("cannot open");
+  // Zeroed memory is a valid WorkerStatus: lock-free counters at 0.
+  static_assert(WorkerStatus::Counter::is_always_lock_free);
+  if (ftruncate(fd, sizeof(WorkerStatus)) != 0) {
+    close(fd);
+    return error("cannot size");
+  }
+  void* at = mmap(nullptr, sizeof(WorkerStatus), PROT_READ | PROT_WRITE,
+                  MAP_SHARED, fd, 0);
+  close(fd);
+  if (at == MAP_FAILED) return error("cannot map");
+  return absl::WrapUnique(new StatusMap(static_cast<WorkerStatus*>(at)));
+}
+
+StatusMap::~StatusMap() { munmap(status_, sizeof(WorkerStatus)); }
+
+}  // namespace mlafuzz

@@ -1,0 +1,94 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_STATUS_H_
+#define MLAFUZZ_FUZZ_WORKER_STATUS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "corpus/image.h"
+#include "oracle/verdict.h"
+
+namespace mlafuzz {
+
+inline constexpr std::size_t kKernels = kAllKernels.size();
+inline constexpr std::size_t kMaxKnobs = 512;
+inline constexpr std::size_t kMaxRelations = 64;
+inline constexpr std::size_t kMaxFields = 128;
+// Larger cases cannot be saved before they run; engines never make them
+// (-max_len is smaller).
+inline constexpr std::size_t kMaxCaseBytes = 256 << 10;
+
+// What a worker shows while it runs, in memory that it shares with its
+// supervisor: counts that only grow, and the case that is about to run, saved
+// before it runs so that a crash or a hang cannot lose it. Plain counters with
+// one writer; a reader may see them a few cases apart.
+struct WorkerStatus {
+  using Counter = std::atomic<std::uint64_t>;
+
+  Counter heartbeat;  // grows when a case starts or ends
+  Counter busy;       // 1 while a case runs
+  Counter stop;       // set by the supervisor: end after this case
+  Counter done;       // the worker ended on its own terms
+  Counter position;   // RUN, DIFF: number of the case that runs
+
+  Counter inputs;    // handed out by the engine, unreadable ones included
+  Counter cases;     // that ran
+  Counter rejected;  // inputs that are no case or do not build
+  std::array<Counter, kKernels> cases_of;
+  std::array<Counter, kKernels> distinct;
+  std::array<Counter, kKernels> executions;
+  Counter checks;
+  std::array<Counter, kVerdictCount> verdicts;
+  Counter informative;  // checks that passed or failed
+  Counter failures;     // failing checks, of known causes too
+  Counter undiagnosed;  // of them: not diagnosed, see cause_filter.h
+  Counter findings;     // records written
+  std::array<Counter, kMaxKnobs> knobs;
+  std::array<Counter, kMaxRelations> relations;
+  Counter power_samples;
+  std::array<Counter, kKernels> power_steps;
+  std::array<Counter, kMaxFields> power;  // by fields.h numbers
+
+  Counter case_size;
+  std::array<char, kMaxCaseBytes> case_bytes;
+
+  void Add(Counter& c, std::uint64_t n = 1) {
+    c.store(c.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  // Before a case runs, and after it came back.
+  void Begin(absl::string_view bytes);
+  void End();
+  // The case that runs, or ran last.
+  std::string CurrentCase() const;
+};
+
+// A mapped status file; unmapped at the end, the file stays.
+class StatusMap {
+ public:
+  // Creates the file, zeroed; or maps an existing one.
+  static absl::StatusOr<std::unique_ptr<StatusMap>> Create(
+      const std::string& path);
+  static absl::StatusOr<std::unique_ptr<StatusMap>> Open(
+      const std::string& path);
+  ~StatusMap();
+  StatusMap(const StatusMap&) = delete;
+  StatusMap& operator=(const StatusMap&) = delete;
+
+  WorkerStatus& operator*() const { return *status_; }
+  WorkerStatus* operator->() const { return status_; }
+
+ private:
+  explicit StatusMap(WorkerStatus* status) : status_(status) {}
+  static absl::StatusOr<std::unique_ptr<StatusMap>> Map(const std::string& path,
+                                                        int flags);
+  WorkerStatus* status_;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_STATUS_H_

@@ -1,0 +1,100 @@
+#ifndef MLAFUZZ_ORACLE_DECODE_DECODE_H_
+#define MLAFUZZ_ORACLE_DECODE_DECODE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "corpus/contract.pb.h"
+#include "corpus/image.h"
+
+namespace mlafuzz {
+
+// What a sparse decode must return, in fp64, each value with a bound.
+//
+// For query n and head h, over the lanes of the index row that name a key:
+//
+//   s_j = softmax_scale * (sum_k q_k k_jk + sum_r q_r rope_jr)
+//   out = sum_j exp(s_j) v_j / (sum_j exp(s_j) + exp(sink)),  lse = log(...)
+//
+// k and v are the row's 512 latent values with the scale rule of `qk` and `v`.
+// A lane is masked if its index is negative (ANY_NEGATIVE) or -1 (MINUS_ONE),
+// if lengths are given, count, and lane >= length, or if it lies at or past
+// declared_topk under DECLARED_TOPK_CLIPS. A repeated index counts each time.
+//
+// Arithmetic that the contract declares is simulated:
+//
+//   blocks  Lanes [block * i, block * (i + 1)) of the index row, masked or not,
+//           are block i; n = ceil(width / block) of them.
+//   splits  Asked for s > 0: split i has blocks [i * n / s, (i + 1) * n / s),
+//           integer division; s = 0: blocks_per_split blocks each. Block or
+//           blocks_per_split unknown: the splits are unknown, s or not.
+//   DEQUANTISED_BF16    the fp32 product code * scale, rounded to bf16
+//   DEQUANTISED_CODES   for v the same value as DEQUANTISED_FP32
+//   WEIGHTS_BF16        bf16(exp2(t - m)), t = s * log2(e), m the running
+//                       maximum of the split including the block; the
+//                       denominator sums the weights before rounding
+//   WEIGHTS_E4M3        w_j = exp2(t_j - m) * v_scale_j for each of the four v
+//                       tiles; p = max(max_j |w_j|, 1e-10) / 448 over the
+//                       block's keys; v enters as codes, the weight as
+//                       p * E4M3(w_j / p)
+//   WEIGHTS_E4M3_TWO_PASS  adds p * E4M3(w_j / p - E4M3(w_j / p))
+//   partials            each split's output, divided by its own denominator,
+//                       rounded to the partials' type; its LSE is fp32
+//
+// All else is bounded: docs/bounds.md has the derivation.
+struct DecodeExpectation {
+  std::int64_t queries = 0;
+  std::int64_t heads = 0;
+  // [queries, heads, 512] and [queries, heads], row-major. A value with its
+  // bound b >= 0. b infinite: anything is right. Value NaN: must be NaN; value
+  // infinite: must be that infinity.
+  std::vector<double> out;
+  std::vector<double> out_bound;
+  std::vector<double> lse;  // in the contract's base
+  std::vector<double> lse_bound;
+  // A subnormal output may be zero instead.
+  bool may_flush = false;
+  // Reads of rows outside the pool; the rows concerned are "anything".
+  std::int64_t outside_reads = 0;
+
+  std::int64_t rows() const { return queries * heads; }
+};
+
+inline constexpr int kDecodeColumns = 512;
+
+// For tests and diagnoses.
+struct DecodeOptions {
+  // Per query the splits as [first block, end block); instead of the rule.
+  const std::vector<std::vector<std::pair<int, int>>>* splits = nullptr;
+  // What wrong kernels do: leave out a split, by its number among those with
+  // keys, or keep the output of earlier blocks when the running maximum moves.
+  static constexpr int kNoSplit = -1;
+  static constexpr int kLastSplit = -2;  // where there is more than one
+  int dropped_split = kNoSplit;
+  bool no_rescale = false;
+};
+
+// Defined for any step with kernel kDecode whose call Classify() does not call
+// invalid; what the contract leaves open comes out as "anything". `pool_before`
+// is laid out as PoolImage::bytes. Shares no arithmetic with kernels/.
+// Cost: linear in queries, keys and heads; about 1 us a key and head.
+DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
+                               int step,
+                               absl::Span<const std::uint8_t> pool_before,
+                               const DecodeOptions& options = {});
+
+// Whether bf16 `bits` is the nearest-even rounding of some real number within
+// `bound` of `value` (see DecodeExpectation for the special ones).
+bool DecodeOutMatches(const DecodeExpectation& expected, std::int64_t element,
+                      std::uint16_t bits);
+// Whether the fp32 `lse` is within the row's bound.
+bool DecodeLseMatches(const DecodeExpectation& expected, std::int64_t row,
+                      float lse);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_ORACLE_DECODE_DECODE_H_

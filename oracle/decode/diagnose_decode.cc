@@ -1,0 +1,430 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "corpus/contracts.h"
+#include "oracle/bf16.h"
+#include "oracle/decode/decode.h"
+#include "oracle/decode/dequant.h"
+#include "oracle/decode/judge_decode.h"
+#include "oracle/decode/keys.h"
+#include "oracle/decode/observed_rows.h"
+
+// How a cause is found:
+//   1. A call that did not end as it should is explained by how it ended, or by
+//      the rule under which it would have been refused.
+//   2. An expectation (of a neighbouring contract, of both scale rules changed,
+//      of a split left out, of a rescale left out) explains what came back if
+//      every row is right for it or for the declared contract, and some row is
+//      right for it alone. One that every row fits comes before one that needs
+//      both.
+//   3. If none does, the damage itself is given a name.
+namespace mlafuzz {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+constexpr int kScaleRules = 5;  // of ReaderSide::ScaleRule, from 1 on
+
+class Diagnostician {
+ public:
+  Diagnostician(const Contract& contract, const CaseImage& image, int step,
+                Bytes before, const StepObservation& observed,
+                const Check& check)
+      : contract_(contract),
+        image_(image),
+        index_(step),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        before_(before),
+        observed_(observed),
+        check_(check),
+        rows_(step_, observed) {}
+
+  DecodeDiagnosis Run() {
+    if (DecodeDiagnosis d = ByEnding(); !d.key.empty()) return d;
+    if (!rows_.well_formed()) return Pattern("protocol", check_.detail);
+    declared_ = ExpectDecode(contract_, image_, index_, before_);
+    for (std::int64_t row = 0; row < declared_.rows(); ++row) {
+      if (!rows_.RowMatches(declared_, row)) wrong_.push_back(row);
+    }
+    if (wrong_.empty()) return Pattern(check_.property, check_.detail);
+    if (DecodeDiagnosis d = ByExpectation(); !d.key.empty()) return d;
+    return ByDamage();
+  }
+
+ private:
+  static DecodeDiagnosis Pattern(std::string key, std::string cause) {
+    return {.field = "", .key = std::move(key), .cause = std::move(cause)};
+  }
+
+  static DecodeDiagnosis OfNeighbour(const Neighbour& n,
+                                     const std::string& what) {
+    return {.field = n.field,
+            .key = absl::StrCat(n.field, "=", n.changed),
+            .cause = absl::StrCat("the decode ", what, " ", n.field, " = ",
+                                  n.changed, ", not ", n.declared)};
+  }
+
+  // ---- 1. endings
+
+  DecodeDiagnosis ByEnding() {
+    switch (observed_.status) {
+      case CallStatus::kOk:
+        break;
+      case CallStatus::kRefused:
+        return ByRefusal();
+      case CallStatus::kFault: {
+        const std::string message = absl::AsciiStrToLower(observed_.message);
+        for (const auto& [word, key] :
+             {std::pair("deadlock", "deadlock"),
+              std::pair("diverge", "divergence"), std::pair("race", "race")}) {
+          if (absl::StrContains(message, word)) {
+            return Pattern(key, observed_.message);
+          }
+        }
+        return Pattern("fault", observed_.message);
+      }
+      default:
+        return Pattern(CallStatusName(observed_.status),
+                       absl::StrCat("the decode ended with ",
+                                    CallStatusName(observed_.status), ": ",
+                                    observed_.message));
+    }
+    const StepValidity validity = ClassifyDecode(contract_, image_, index_);
+    if (validity.validity == Validity::kInvalid) {
+      return Pattern(
+          absl::StrCat("accepted-invalid:", validity.rule),
+          absl::StrCat("the decode takes an invalid call: ", validity.reason));
+    }
+    if (check_.property == property::kMemory) {
+      return Pattern("memory", check_.detail);
+    }
+    if (check_.property == property::kWrittenSet) {
+      return Pattern("foreign-bytes", check_.detail);
+    }
+    return {};
+  }
+
+  DecodeDiagnosis ByRefusal() {
+    const Validity validity =
+        ClassifyDecode(contract_, image_, index_).validity;
+    if (validity == Validity::kInvalid) {
+      return Pattern(check_.property == property::kRefusal
+                         ? "refused-silently"
+                         : "refused-with-a-trace",
+                     check_.detail);
+    }
+    for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
+      if (ClassifyDecode(n.contract, image_, index_).validity ==
+          Validity::kInvalid) {
+        return OfNeighbour(n, "refuses a call as under");
+      }
+    }
+    return Pattern("refused-valid",
+                   absl::StrCat("the decode refuses a ", ValidityName(validity),
+                                " call: ", observed_.message));
+  }
+
+  // ---- 2. other expectations
+
+  enum class Fit { kNone, kMixed, kWhole };
+
+  // Some value that the declared contract forbids and `other` settles.
+  bool Settles(const DecodeExpectation& other, std::int64_t row) const {
+    const std::size_t r = static_cast<std::size_t>(row);
+    if (!rows_.LseMatches(declared_, row) && !std::isinf(other.lse_bound[r])) {
+      return true;
+    }
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      const std::size_t i = r * kDecodeColumns + c;
+      if (std::isinf(other.out_bound[i])) continue;
+      if (!DecodeOutMatches(declared_, static_cast<std::int64_t>(i),
+                            rows_.Out(row, c))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  Fit FitOf(const DecodeExpectation& other) const {
+    bool settled = false;
+    for (std::int64_t row : wrong_) {
+      if (!rows_.RowMatches(other, row)) return Fit::kNone;
+      settled |= Settles(other, row);
+    }
+    if (!settled) return Fit::kNone;
+    for (std::int64_t row = 0; row < declared_.rows(); ++row) {
+      if (!rows_.RowMatches(other, row)) return Fit::kMixed;
+    }
+    return Fit::kWhole;
+  }
+
+  DecodeDiagnosis ByExpectation() {
+    DecodeDiagnosis mixed;
+    const auto consider = [&](const DecodeExpectation& e,
+                              DecodeDiagnosis d) -> bool {
+      switch (FitOf(e)) {
+        case Fit::kWhole:
+          mixed = std::move(d);
+          return true;
+        case Fit::kMixed:
+          if (mixed.key.empty()) {
+            absl::StrAppend(&d.cause, " in some rows");
+            mixed = std::move(d);
+          }
+          return false;
+        case Fit::kNone:
+          return false;
+      }
+      return false;
+    };
+    for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
+      if (consider(ExpectDecode(n.contract, image_, index_, before_),
+                   OfNeighbour(n, "behaves as under"))) {
+        return mixed;
+      }
+    }
+    if (!mixed.key.empty()) return mixed;
+    if (ByBothScales(consider)) return mixed;
+    // A kernel's own faults with splits and blocks.
+    DecodeOptions options;
+    options.no_rescale = true;
+    if (consider(ExpectDecode(contract_, image_, index_, before_, options),
+                 Pattern("missing-rescale",
+                         "earlier blocks are not rescaled when the running "
+                         "maximum rises"))) {
+      return mixed;
+    }
+    options.no_rescale = false;
+    for (int split = 0; split < MostSplits(); ++split) {
+      options.dropped_split = split;
+      if (consider(
+              ExpectDecode(contract_, image_, index_, before_, options),
+              Pattern("split-partial-dropped",
+                      absl::StrCat("the merge leaves out split ", split)))) {
+        return mixed;
+      }
+    }
+    if (MostSplits() > 0) {
+      options.dropped_split = DecodeOptions::kLastSplit;
+      if (consider(ExpectDecode(contract_, image_, index_, before_, options),
+                   Pattern("split-partial-dropped",
+                           "the merge leaves out the last split"))) {
+        return mixed;
+      }
+    }
+    return mixed;
+  }
+
+  template <typename Consider>
+  bool ByBothScales(const Consider& consider) {
+    for (int qk = 1; qk <= kScaleRules; ++qk) {
+      for (int v = 1; v <= kScaleRules; ++v) {
+        if (qk == contract_.qk().scale_rule() ||
+            v == contract_.v().scale_rule()) {
+          continue;
+        }
+        Contract other = contract_;
+        other.mutable_qk()->set_scale_rule(
+            static_cast<ReaderSide::ScaleRule>(qk));
+        other.mutable_v()->set_scale_rule(
+            static_cast<ReaderSide::ScaleRule>(v));
+        const std::string names =
+            absl::StrCat("qk.scale_rule=",
+                         ReaderSide::ScaleRule_Name(other.qk().scale_rule()),
+                         "+v.scale_rule=",
+                         ReaderSide::ScaleRule_Name(other.v().scale_rule()));
+        if (consider(ExpectDecode(other, image_, index_, before_),
+                     {.field = "qk.scale_rule+v.scale_rule",
+                      .key = names,
+                      .cause = absl::StrCat("the decode behaves as under ",
+                                            names)})) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  oracle::KeyPlan PlanOf(std::int64_t row) const {
+    return oracle::PlanKeys(contract_, image_.pool, step_,
+                            row / declared_.heads, {});
+  }
+
+  // Splits with keys in any query.
+  int MostSplits() const {
+    int most = 0;
+    for (std::int64_t n = 0; n < declared_.queries; ++n) {
+      int used = 0;
+      for (const auto& split : PlanOf(n * declared_.heads).splits) {
+        used += split.keys.first != split.keys.end ? 1 : 0;
+      }
+      most = std::max(most, used);
+    }
+    return most > 1 ? most : 0;
+  }
+
+  // ---- 3. patterns
+
+  bool AllNan(std::int64_t row) const {
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      if (!oracle::IsBf16Nan(rows_.Out(row, c))) return false;
+    }
+    return true;
+  }
+
+  bool AllZero(std::int64_t row) const {
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      if ((rows_.Out(row, c) & 0x7fff) != 0) return false;
+    }
+    return true;
+  }
+
+  // A split whose first block is wholly masked while a later one is not.
+  static bool HasLeadingMaskedBlock(const oracle::KeyPlan& plan) {
+    if (!plan.known) return false;
+    for (const auto& split : plan.splits) {
+      if (split.keys.first == split.keys.end || split.blocks.empty()) continue;
+      if (split.blocks[0].first == split.blocks[0].end) return true;
+    }
+    return false;
+  }
+
+  bool Slot0IsFinite() const {
+    const std::int64_t at = image_.pool.RowAt(0);
+    double values[oracle::kLatent], radius[oracle::kLatent];
+    double rope[oracle::kRope];
+    Arithmetic exact;
+    exact.set_dequantised(Arithmetic::DEQUANTISED_FP32);
+    exact.set_denormals(Arithmetic::DENORMALS_KEPT);
+    ReaderSide raw;
+    raw.set_scale_rule(ReaderSide::SCALE_RAW);
+    const oracle::Dequantiser dequantiser(raw, exact, false);
+    return dequantiser.Row(before_.data() + at, values, radius).finite &&
+           oracle::ReadRope(before_.data() + at + 528, false, rope).finite;
+  }
+
+  DecodeDiagnosis ByDamage() {
+    if (rows_.Untouched()) {
+      return Pattern("nothing-written", "the decode wrote no output");
+    }
+    bool nan = true, zero = true, leading = true, masked = true;
+    bool out = false, lse = false;
+    for (std::int64_t row : wrong_) {
+      const oracle::KeyPlan plan = PlanOf(row);
+      nan &= AllNan(row);
+      zero &= AllZero(row);
+      leading &= HasLeadingMaskedBlock(plan);
+      masked &= plan.masked > 0;
+      out |= rows_.WrongColumn(declared_, row) >= 0;
+      lse |= !rows_.LseMatches(declared_, row);
+    }
+    if (nan && leading) {
+      return Pattern("nan-behind-masked-block",
+                     "NaN where a split starts with a block of masked lanes");
+    }
+    if (masked && !Slot0IsFinite()) {
+      return Pattern("masked-lane-reads-slot0",
+                     "rows with masked lanes are wrong while slot 0 holds NaN "
+                     "or Inf");
+    }
+    if (nan) return Pattern("nan-output", "rows of NaN without a reason");
+    if (zero) return Pattern("zero-output", "rows of zeros without a reason");
+    if (!lse) return Pattern("wrong-output", "wrong values beside a right LSE");
+    if (!out) return Pattern("wrong-lse", "a wrong LSE beside right values");
+    return Pattern("wrong-output-and-lse",
+                   "no neighbouring rule explains output and LSE");
+  }
+
+  const Contract& contract_;
+  const CaseImage& image_;
+  const int index_;
+  const StepImage& step_;
+  const Bytes before_;
+  const StepObservation& observed_;
+  const Check& check_;
+  const oracle::ObservedRows rows_;
+  DecodeExpectation declared_;
+  std::vector<std::int64_t> wrong_;
+};
+
+}  // namespace
+
+DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
+                               int step,
+                               absl::Span<const std::uint8_t> pool_before,
+                               const StepObservation& observed,
+                               const Check& check) {
+  return Diagnostician(contract, image, step, pool_before, observed, check)
+      .Run();
+}
+
+std::string ExplainDecode(const Contract& contract, const CaseImage& image,
+                          int step, absl::Span<const std::uint8_t> pool_before,
+                          const StepObservation& observed, const Check& check) {
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  const StepValidity validity = ClassifyDecode(contract, image, step);
+  std::string text =
+      absl::StrCat(check.property, ": ", VerdictName(check.verdict), "\n");
+  if (!check.detail.empty()) absl::StrAppend(&text, check.detail, "\n");
+  absl::StrAppend(&text, "call: ", ValidityName(validity.validity));
+  if (!validity.rule.empty()) {
+    absl::StrAppend(&text, " by ", validity.rule, " (", validity.reason, ")");
+  }
+  absl::StrAppend(&text, ", ended ", CallStatusName(observed.status));
+  if (!observed.message.empty()) absl::StrAppend(&text, ": ", observed.message);
+  absl::StrAppend(&text, "\n");
+  const oracle::ObservedRows rows(s, observed);
+  if (observed.status != CallStatus::kOk || !rows.well_formed() ||
+      (validity.validity != Validity::kValid &&
+       validity.validity != Validity::kBoundary)) {
+    return text;
+  }
+  const DecodeExpectation e = ExpectDecode(contract, image, step, pool_before);
+  for (std::int64_t row = 0; row < e.rows(); ++row) {
+    if (rows.RowMatches(e, row)) continue;
+    const std::int64_t query = row / e.heads;
+    const oracle::KeyPlan plan =
+        oracle::PlanKeys(contract, image.pool, s, query, {});
+    absl::StrAppendFormat(
+        &text, "first wrong row: query %d, head %d; %d keys, %d masked lanes",
+        query, row % e.heads, plan.keys.size(), plan.masked);
+    if (plan.known) {
+      absl::StrAppendFormat(&text, ", %d splits of blocks of %d",
+                            plan.splits.size(), contract.arithmetic().block());
+    }
+    absl::StrAppend(&text, "\n");
+    for (std::size_t j = 0; j < plan.keys.size() && j < 4; ++j) {
+      absl::StrAppendFormat(&text, "  lane %d: slot %d\n", plan.keys[j].lane,
+                            plan.keys[j].slot);
+    }
+    if (plan.keys.size() > 4) absl::StrAppend(&text, "  ...\n");
+    const std::size_t r = static_cast<std::size_t>(row);
+    absl::StrAppendFormat(&text, "  lse: expected %.9g +- %.3g, got %.9g\n",
+                          e.lse[r], e.lse_bound[r], rows.Lse(row));
+    if (const int c = rows.WrongColumn(e, row); c >= 0) {
+      const std::size_t i = r * kDecodeColumns + c;
+      absl::StrAppendFormat(
+          &text, "  column %d: expected %.9g +- %.3g, got 0x%04x (%.9g)\n", c,
+          e.out[i], e.out_bound[i], rows.Out(row, c),
+          oracle::Bf16Value(rows.Out(row, c)));
+    }
+    break;
+  }
+  absl::StrAppend(&text, "rules: qk.scale_rule ",
+                  ReaderSide::ScaleRule_Name(contract.qk().scale_rule()),
+                  ", v.scale_rule ",
+                  ReaderSide::ScaleRule_Name(contract.v().scale_rule()), ", ",
+                  contract.decode().ShortDebugString(), "\n");
+  absl::StrAppend(&text,
+                  "simulated: ", contract.arithmetic().ShortDebugString(),
+                  "\nbound: derived in docs/bounds.md\n");
+  return text;
+}
+
+}  // namespace mlafuzz

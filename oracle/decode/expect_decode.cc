@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <memory>
+#include <utility>
+
+#include "oracle/bf16.h"
+#include "oracle/decode/decode.h"
+#include "oracle/decode/interval.h"
+#include "oracle/decode/keys.h"
+#include "oracle/decode/merge.h"
+#include "oracle/decode/rounding.h"
+#include "oracle/decode/scores.h"
+#include "oracle/decode/softmax.h"
+#include "oracle/decode/values.h"
+#include "oracle/tensor_view.h"
+
+// Query by query, the steps of a decode in a kernel's own order:
+//   keys -> logits -> weights of each split -> outputs of each split -> merge.
+// Dequantised rows are shared by all heads.
+namespace mlafuzz {
+namespace {
+
+using oracle::kInfinity;
+
+static_assert(kDecodeColumns == oracle::kLatent);
+
+class QueryOracle {
+ public:
+  QueryOracle(const Contract& contract, const CaseImage& image, int step,
+              absl::Span<const std::uint8_t> bytes,
+              const DecodeOptions& options, DecodeExpectation* out)
+      : contract_(contract),
+        pool_(image.pool),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        bytes_(bytes),
+        options_(options),
+        out_(*out) {
+    const float scale =
+        std::bit_cast<float>(step_.step->decode().softmax_scale_bits());
+    // Else c * max is not the maximum of c * s, and nothing is promised.
+    usable_scale_ = scale >= static_cast<float>(oracle::kFp32MinNormal) &&
+                    std::isfinite(scale);
+  }
+
+  void Run(std::int64_t query) {
+    query_ = query;
+    rows_->count = 0;
+    oracle::KeyPlan plan =
+        oracle::PlanKeys(contract_, pool_, step_, query, options_);
+    out_.outside_reads += plan.outside;
+    if (plan.keys.empty()) {
+      RunEmpty(plan);
+      return;
+    }
+    if (!usable_scale_) {
+      for (std::int64_t h = 0; h < out_.heads; ++h) AnythingRow(Result(h));
+      return;
+    }
+    RunKeys(plan, oracle::ComputeScores(contract_, pool_, bytes_, step_, query,
+                                        plan, rows_.get()));
+  }
+
+ private:
+  oracle::HeadResult Result(std::int64_t head) {
+    const std::size_t row =
+        static_cast<std::size_t>(query_ * out_.heads + head);
+    return {out_.out.data() + row * kDecodeColumns,
+            out_.out_bound.data() + row * kDecodeColumns, out_.lse.data() + row,
+            out_.lse_bound.data() + row};
+  }
+
+  oracle::Sink SinkOf(std::int64_t head) const {
+    const oracle::Storage<float> sinks(step_.Find(TensorId::kSinks));
+    if (!sinks.Has(head) ||
+        contract_.decode().sink() == DecodeContract::SINK_DROPPED) {
+      return {};
+    }
+    const double value = sinks[head];
+    return {.present = value != -kInfinity, .value = value};
+  }
+
+  void RunEmpty(const oracle::KeyPlan& plan) {
+    if (contract_.decode().empty_row() != DecodeContract::UNIT_WEIGHTS ||
+        plan.masked == 0) {
+      for (std::int64_t h = 0; h < out_.heads; ++h) {
+        oracle::EmptyRow(contract_, SinkOf(h), Result(h));
+      }
+      return;
+    }
+    // Every masked lane stands for slot 0 with the same weight: their mean is
+    // that row. What such a kernel says of the LSE or does with a sink depends
+    // on its sentinels.
+    oracle::KeyPlan slot0{
+        .keys = {{.lane = 0, .slot = 0, .at = pool_.RowAt(0)}},
+        .known = true,
+        .splits = {{{0, 1}, {{0, 1}}}}};
+    rows_->count = 0;
+    const std::vector<oracle::HeadScores> scores(
+        static_cast<std::size_t>(out_.heads),
+        oracle::HeadScores{{0.0}, {0.0}, -1});
+    RunKeys(slot0, scores);
+    for (std::int64_t h = 0; h < out_.heads; ++h) {
+      if (SinkOf(h).present) AnythingRow(Result(h));
+      *Result(h).lse = 0;
+      *Result(h).lse_radius = kInfinity;
+    }
+  }
+
+  int DroppedSplit(const oracle::KeyPlan& plan) const {
+    if (options_.dropped_split != DecodeOptions::kLastSplit) {
+      return options_.dropped_split;
+    }
+    int used = 0;
+    for (const oracle::KeyPlan::Split& split : plan.splits) {
+      used += split.keys.first != split.keys.end ? 1 : 0;
+    }
+    return used > 1 ? used - 1 : DecodeOptions::kNoSplit;
+  }
+
+  void RunKeys(const oracle::KeyPlan& plan,
+               const std::vector<oracle::HeadScores>& scores) {
+    const Arithmetic& arithmetic = contract_.arithmetic();
+    const std::size_t heads = static_cast<std::size_t>(out_.heads);
+    std::vector<std::array<oracle::ReadScale, oracle::kTiles>> v_scales;
+    if (oracle::ScaleInWeights(arithmetic)) {
+      const oracle::Dequantiser values = oracle::ValueDequantiser(contract_);
+      v_scales.resize(plan.keys.size());
+      for (std::size_t j = 0; j < plan.keys.size(); ++j) {
+        if (plan.keys[j].at < 0) {
+          v_scales[j].fill({0, true});
+        } else {
+          v_scales[j] = values.Scales(bytes_.data() + plan.keys[j].at);
+        }
+      }
+    }
+    std::vector<std::vector<oracle::SplitPart>> parts(heads);
+    std::vector<oracle::SplitWeights> weights(heads);
+    std::vector<oracle::SplitOutput> outputs(heads);
+    int number = 0;
+    const int dropped = DroppedSplit(plan);
+    for (const oracle::KeyPlan::Split& split : plan.splits) {
+      if (split.keys.first == split.keys.end) continue;
+      if (number++ == dropped) continue;
+      for (std::size_t h = 0; h < heads; ++h) {
+        oracle::SimulateSplit(arithmetic, plan, split, scores[h], v_scales,
+                              options_.no_rescale, &weights[h]);
+      }
+      oracle::SumValues(contract_, bytes_, plan, split, weights, rows_.get(),
+                        &outputs);
+      for (std::size_t h = 0; h < heads; ++h) {
+        parts[h].push_back({weights[h], std::move(outputs[h])});
+        outputs[h] = {};
+      }
+    }
+    for (std::size_t h = 0; h < heads; ++h) {
+      const std::int64_t head = static_cast<std::int64_t>(h);
+      if (parts[h].empty()) {
+        oracle::EmptyRow(contract_, SinkOf(head), Result(head));
+        continue;
+      }
+      oracle::MergeSplits(contract_, plan.known, SinkOf(head), &parts[h],
+                          Result(head));
+    }
+  }
+
+  const Contract& contract_;
+  const PoolImage& pool_;
+  const StepImage& step_;
+  const absl::Span<const std::uint8_t> bytes_;
+  const DecodeOptions& options_;
+  DecodeExpectation& out_;
+  // Not cleared: half a megabyte.
+  const std::unique_ptr<oracle::DequantisedRows> rows_ =
+      std::make_unique_for_overwrite<oracle::DequantisedRows>();
+  std::int64_t query_ = 0;
+  bool usable_scale_ = false;
+};
+
+}  // namespace
+
+DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
+                               int step,
+                               absl::Span<const std::uint8_t> pool_before,
+                               const DecodeOptions& options) {
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  const Tensor& q = *s.Find(TensorId::kQ);
+  DecodeExpectation out;
+  out.queries = q.shape[0];
+  out.heads = q.shape[1];
+  const std::size_t rows = static_cast<std::size_t>(out.rows());
+  out.out.resize(rows * kDecodeColumns);
+  out.out_bound.resize(rows * kDecodeColumns);
+  out.lse.resize(rows);
+  out.lse_bound.resize(rows);
+  out.may_flush =
+      contract.arithmetic().denormals() != Arithmetic::DENORMALS_KEPT;
+  QueryOracle oracle(contract, image, step, pool_before, options, &out);
+  for (std::int64_t n = 0; n < out.queries; ++n) oracle.Run(n);
+  return out;
+}
+
+bool DecodeOutMatches(const DecodeExpectation& expected, std::int64_t element,
+                      std::uint16_t bits) {
+  const double value = expected.out[static_cast<std::size_t>(element)];
+  const double bound = expected.out_bound[static_cast<std::size_t>(element)];
+  if (std::isinf(bound)) return true;
+  const double got = oracle::Bf16Value(bits);
+  if (std::isnan(value) || std::isnan(got)) {
+    return std::isnan(value) && std::isnan(got);
+  }
+  if (std::isinf(value)) return got == value;
+  if (got == 0 && expected.may_flush &&
+      std::fabs(value) - bound < oracle::kFp32MinNormal) {
+    return true;
+  }
+  // Rounding is monotone.
+  return oracle::RoundBf16(value - bound) <= got &&
+         got <= oracle::RoundBf16(value + bound);
+}
+
+bool DecodeLseMatches(const DecodeExpectation& expected, std::int64_t row,
+                      float lse) {
+  const double value = expected.lse[static_cast<std::size_t>(row)];
+  const double bound = expected.lse_bound[static_cast<std::size_t>(row)];
+  if (std::isinf(bound)) return true;
+  if (std::isnan(value) || std::isnan(lse)) {
+    return std::isnan(value) && std::isnan(lse);
+  }
+  if (std::isinf(value)) return lse == value;
+  return std::fabs(lse - value) <= bound;
+}
+
+}  // namespace mlafuzz

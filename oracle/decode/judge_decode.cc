@@ -1,0 +1,252 @@
+#include "oracle/decode/judge_decode.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "oracle/bf16.h"
+#include "oracle/decode/decode.h"
+#include "oracle/decode/observed_rows.h"
+
+// The order of oracle/judge.cc: what is lacking or unspecified is not judged; a
+// call that died is its own verdict; an invalid one must be refused without a
+// trace; a valid one must be taken and be right.
+namespace mlafuzz {
+namespace {
+
+using Bytes = absl::Span<const std::uint8_t>;
+
+class StepJudge {
+ public:
+  StepJudge(const Contract& contract, const CaseImage& image, int step,
+            Bytes before, const StepObservation& observed,
+            std::vector<Check>* checks)
+      : contract_(contract),
+        image_(image),
+        index_(step),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        before_(before),
+        observed_(observed),
+        checks_(checks) {}
+
+  bool Run() {
+    if (observed_.status == CallStatus::kNotImplemented) {
+      Add(property::kDecodeOut, Verdict::kSkipped, "the target has no decode");
+      return true;
+    }
+    const StepValidity validity = ClassifyDecode(contract_, image_, index_);
+    if (validity.validity == Validity::kUnspecified) {
+      Add(property::kDecodeOut, Verdict::kUnspecified,
+          absl::StrCat(validity.rule, ": ", validity.reason));
+      // A decode writes no pool unless it writes astray.
+      return observed_.status == CallStatus::kRefused ||
+             (observed_.status == CallStatus::kOk && observed_.strays.empty() &&
+              !observed_.pool);
+    }
+    if (EndedAbnormally()) return true;
+    const oracle::ObservedRows rows(step_, observed_);
+    if (!rows.well_formed() ||
+        (observed_.pool && observed_.pool->size() != before_.size())) {
+      Add(property::kMemory, Verdict::kProtocol,
+          "the observation's buffers have other sizes than the case's");
+      return true;
+    }
+    if (validity.validity == Validity::kInvalid) {
+      JudgeRefusal(validity, rows);
+    } else if (observed_.status == CallStatus::kRefused) {
+      Add(property::kRefusal, Verdict::kFail,
+          absl::StrCat("refused a ", ValidityName(validity.validity),
+                       " call: ", observed_.message));
+      JudgeNoTrace(rows);
+    } else if (observed_.status != CallStatus::kOk) {
+      Add(property::kLanes, Verdict::kFail,
+          absl::StrCat(CallStatusName(observed_.status), ": ",
+                       observed_.message));
+      JudgeMemory(Verdict::kPass);
+    } else {
+      JudgeResult(rows);
+    }
+    return true;
+  }
+
+ private:
+  void Add(const char* property, Verdict verdict, std::string detail = "") {
+    checks_->push_back({.step = index_,
+                        .kernel = Kernel::kDecode,
+                        .property = property,
+                        .verdict = verdict,
+                        .detail = std::move(detail)});
+  }
+
+  bool EndedAbnormally() {
+    Verdict verdict;
+    switch (observed_.status) {
+      case CallStatus::kCrash:
+        verdict = Verdict::kCrash;
+        break;
+      case CallStatus::kHang:
+        verdict = Verdict::kHang;
+        break;
+      case CallStatus::kOutOfMemory:
+        verdict = Verdict::kOutOfMemory;
+        break;
+      case CallStatus::kProtocol:
+        verdict = Verdict::kProtocol;
+        break;
+      default:
+        return false;
+    }
+    std::string detail = observed_.message;
+    for (const std::string& report : observed_.reports) {
+      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
+    }
+    Add(property::kMemory, verdict, std::move(detail));
+    return true;
+  }
+
+  void JudgeRefusal(const StepValidity& validity,
+                    const oracle::ObservedRows& rows) {
+    if (observed_.status == CallStatus::kRefused) {
+      if (observed_.message.empty()) {
+        Add(property::kRefusal, Verdict::kFail,
+            absl::StrCat("refused without a reason: ", validity.reason));
+      } else {
+        Add(property::kRefusal, Verdict::kPass);
+      }
+      JudgeNoTrace(rows);
+      return;
+    }
+    Add(property::kRefusal, Verdict::kFail,
+        absl::StrCat(observed_.status == CallStatus::kOk
+                         ? std::string("accepted an invalid call")
+                         : absl::StrCat("ended an invalid call with ",
+                                        CallStatusName(observed_.status), " (",
+                                        observed_.message, ")"),
+                     ": ", validity.rule, ": ", validity.reason));
+    JudgeMemory(Verdict::kPass);
+  }
+
+  // Changed bytes of the pool, which a decode only reads.
+  std::int64_t ChangedPoolBytes() const {
+    if (!observed_.pool) return 0;
+    std::int64_t changed = 0;
+    for (std::size_t i = 0; i < before_.size(); ++i) {
+      changed += before_[i] != (*observed_.pool)[i] ? 1 : 0;
+    }
+    return changed;
+  }
+
+  void JudgeNoTrace(const oracle::ObservedRows& rows) {
+    if (const std::int64_t changed = ChangedPoolBytes(); changed != 0) {
+      Add(property::kWrittenSet, Verdict::kFail,
+          absl::StrCat("a refused call changed ", changed,
+                       " bytes of the pool"));
+    } else if (!rows.Untouched()) {
+      Add(property::kWrittenSet, Verdict::kFail,
+          "a refused call changed its outputs");
+    } else {
+      Add(property::kWrittenSet, Verdict::kPass);
+    }
+    JudgeMemory(Verdict::kPass);
+  }
+
+  void JudgeMemory(Verdict otherwise) {
+    if (observed_.strays.empty() && observed_.reports.empty()) {
+      Add(property::kMemory, otherwise);
+      return;
+    }
+    std::string detail;
+    for (const Stray& stray : observed_.strays) {
+      absl::StrAppend(&detail, detail.empty() ? "" : "; ", stray.count,
+                      " bytes changed outside ",
+                      stray.tensor ? TensorName(*stray.tensor) : "the pool",
+                      "'s own, bytes ", stray.first, " to ", stray.last);
+    }
+    for (const std::string& report : observed_.reports) {
+      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
+    }
+    Add(property::kMemory, Verdict::kFail, std::move(detail));
+  }
+
+  // A bounded value in words.
+  static std::string Bound(double value, double bound) {
+    if (!std::isfinite(value)) return absl::StrFormat("%g", value);
+    return absl::StrFormat("%.9g +- %.3g", value, bound);
+  }
+
+  void JudgeResult(const oracle::ObservedRows& rows) {
+    const DecodeExpectation expected =
+        ExpectDecode(contract_, image_, index_, before_);
+    std::int64_t wrong_out = 0, wrong_lse = 0, settled_out = 0, settled_lse = 0;
+    std::string first_out, first_lse;
+    for (std::int64_t row = 0; row < expected.rows(); ++row) {
+      const std::int64_t query = row / expected.heads;
+      const std::int64_t head = row % expected.heads;
+      const std::size_t r = static_cast<std::size_t>(row);
+      settled_lse += std::isinf(expected.lse_bound[r]) ? 0 : 1;
+      if (!rows.LseMatches(expected, row) && wrong_lse++ == 0) {
+        first_lse = absl::StrFormat(
+            "lse[%d, %d]: expected %s, got %.9g", query, head,
+            Bound(expected.lse[r], expected.lse_bound[r]), rows.Lse(row));
+      }
+      for (int c = 0; c < kDecodeColumns; ++c) {
+        const std::size_t i = r * kDecodeColumns + c;
+        settled_out += std::isinf(expected.out_bound[i]) ? 0 : 1;
+        const std::uint16_t bits = rows.Out(row, c);
+        if (!DecodeOutMatches(expected, static_cast<std::int64_t>(i), bits) &&
+            wrong_out++ == 0) {
+          first_out = absl::StrFormat(
+              "attention[%d, %d, %d]: expected bf16 of %s, got 0x%04x (%.9g)",
+              query, head, c, Bound(expected.out[i], expected.out_bound[i]),
+              bits, oracle::Bf16Value(bits));
+        }
+      }
+    }
+    const Verdict pass =
+        settled_out == 0 ? Verdict::kUninformative : Verdict::kPass;
+    if (wrong_out == 0) {
+      Add(property::kDecodeOut, pass);
+    } else {
+      Add(property::kDecodeOut, Verdict::kFail,
+          absl::StrCat(first_out, " (", wrong_out, " values)"));
+    }
+    if (wrong_lse == 0) {
+      Add(property::kDecodeLse,
+          settled_lse == 0 ? Verdict::kUninformative : Verdict::kPass);
+    } else {
+      Add(property::kDecodeLse, Verdict::kFail,
+          absl::StrCat(first_lse, " (", wrong_lse, " values)"));
+    }
+    const std::int64_t pool = ChangedPoolBytes();
+    const std::int64_t gaps = rows.StrayGapBytes();
+    if (pool != 0 || gaps != 0) {
+      Add(property::kWrittenSet, Verdict::kFail,
+          absl::StrCat(pool, " bytes of the pool and ", gaps,
+                       " between outputs changed"));
+    } else {
+      Add(property::kWrittenSet, pass);
+    }
+    JudgeMemory(pass);
+    Add(property::kLanes, pass);
+    Add(property::kRefusal, pass);
+  }
+
+  const Contract& contract_;
+  const CaseImage& image_;
+  const int index_;
+  const StepImage& step_;
+  const Bytes before_;
+  const StepObservation& observed_;
+  std::vector<Check>* checks_;
+};
+
+}  // namespace
+
+bool JudgeDecode(const Contract& contract, const CaseImage& image, int step,
+                 absl::Span<const std::uint8_t> pool_before,
+                 const StepObservation& observed, std::vector<Check>* checks) {
+  return StepJudge(contract, image, step, pool_before, observed, checks).Run();
+}
+
+}  // namespace mlafuzz

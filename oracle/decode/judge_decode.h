@@ -1,0 +1,72 @@
+#ifndef MLAFUZZ_ORACLE_DECODE_JUDGE_DECODE_H_
+#define MLAFUZZ_ORACLE_DECODE_JUDGE_DECODE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "corpus/contract.pb.h"
+#include "corpus/image.h"
+#include "corpus/observation.h"
+#include "oracle/validity.h"
+#include "oracle/verdict.h"
+
+// The decode's part of oracle/validity.h and oracle/judge.h. `step` is a step
+// with kernel kDecode; `pool_before` the pool as it was observed before it.
+namespace mlafuzz {
+
+namespace property {
+inline constexpr char kDecodeOut[] = "decode-out";
+inline constexpr char kDecodeLse[] = "decode-lse";
+}  // namespace property
+
+// Rules: decode.pe_dim, decode.row_bytes, decode.batch, decode.heads,
+// decode.alignment (misuse, invalid where checked); decode.capacity (invalid);
+// decode.softmax_scale, decode.negative_index, decode.index_past_pool
+// (unspecified); decode.zero_queries (boundary). NaN, Inf and any bytes in the
+// cache, the query and the sinks are valid.
+StepValidity ClassifyDecode(const Contract& contract, const CaseImage& image,
+                            int step);
+
+// Appends the checks of one decode: decode-out, decode-lse, written-set,
+// memory-safety, lanes, refusal, or one that says why there are none. The LSE
+// is always compared. False: what the pool holds afterwards is nobody's word,
+// so later steps cannot be judged.
+bool JudgeDecode(const Contract& contract, const CaseImage& image, int step,
+                 absl::Span<const std::uint8_t> pool_before,
+                 const StepObservation& observed, std::vector<Check>* checks);
+
+// As Diagnosis in oracle/judge.h.
+struct DecodeDiagnosis {
+  std::string field;
+  std::string key;
+  std::string cause;
+};
+
+// Searches the neighbours of the contract for one that explains output and LSE
+// of every row that the declared one does not; then both scale rules at once;
+// then what wrong kernels do to a split or a block; then names the damage.
+DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
+                               int step,
+                               absl::Span<const std::uint8_t> pool_before,
+                               const StepObservation& observed,
+                               const Check& check);
+
+// Multi-line text: the first wrong value with its bound, the row's keys, the
+// arithmetic that was simulated.
+std::string ExplainDecode(const Contract& contract, const CaseImage& image,
+                          int step, absl::Span<const std::uint8_t> pool_before,
+                          const StepObservation& observed, const Check& check);
+
+// Fields of qk, v and decode of which some other value would show: the two
+// expectations are apart by more than both bounds (for bf16 outputs: no word
+// fits both) in at least one value, or the call would be refused, or read
+// outside the pool. Costs one ExpectDecode a neighbour.
+std::vector<std::string> InformativeDecodeFields(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_ORACLE_DECODE_JUDGE_DECODE_H_

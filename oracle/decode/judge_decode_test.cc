@@ -1,0 +1,357 @@
+// Right kernels pass, and a kernel that follows another rule fails by the right
+// property with that rule as the cause. Kernels are emulated (see
+// emulated_kernel.h); a contract with one field changed is a wrong one.
+#include "oracle/decode/judge_decode.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "corpus/contracts.h"
+#include "corpus/image.h"
+#include "gtest/gtest.h"
+#include "oracle/decode/decode.h"
+#include "oracle/decode/emulated_kernel.h"
+
+namespace mlafuzz {
+namespace {
+
+// Two queries, two heads, 40 lanes of which 30 are keys.
+Case PlainCase() {
+  Case c;
+  c.mutable_pool()->set_page_size(16);
+  c.mutable_pool()->set_pages(3);
+  c.mutable_pool()->mutable_fill()->set_kind(Fill::FINITE_ROWS);
+  c.mutable_pool()->mutable_fill()->set_seed(3);
+  Decode& d = *c.add_steps()->mutable_decode();
+  d.set_queries(2);
+  d.set_heads(2);
+  d.set_pe_dim(64);
+  d.mutable_q()->set_pattern(Values::NORMAL_RANGE);
+  d.mutable_q()->set_seed(4);
+  Indices& i = *d.mutable_indices();
+  i.set_rows(2);
+  i.set_width(40);
+  i.set_valid(30);
+  i.set_limit(48);
+  d.set_softmax_scale_bits(0x3d2aaaab);
+  return c;
+}
+
+Decode& CallOf(Case& c) { return *c.mutable_steps(0)->mutable_decode(); }
+
+CaseImage ImageOf(const Case& c) {
+  absl::StatusOr<CaseImage> image = BuildImage(c);
+  EXPECT_TRUE(image.ok()) << image.status();
+  return *std::move(image);
+}
+
+// What a kernel that follows `contract` leaves behind.
+StepObservation Observe(const Contract& contract, const CaseImage& image) {
+  std::mt19937_64 random(7);
+  const StepImage& step = image.steps[0];
+  const EmulatedDecode got = EmulateDecode(contract, image, step, random);
+  StepObservation seen;
+  for (const Tensor& t : step.tensors) {
+    std::vector<std::uint8_t>& bytes = seen.outputs.emplace_back();
+    if (!t.output) continue;
+    bytes = t.bytes;
+    if (t.id == TensorId::kAttention) {
+      std::memcpy(bytes.data(), got.bits.data(), bytes.size());
+    } else {
+      std::memcpy(bytes.data(), got.lse.data(), bytes.size());
+    }
+  }
+  return seen;
+}
+
+std::vector<Check> Checks(const Contract& contract, const CaseImage& image,
+                          const StepObservation& seen) {
+  std::vector<Check> checks;
+  JudgeDecode(contract, image, 0, image.pool.bytes, seen, &checks);
+  return checks;
+}
+
+const Check* Failure(const std::vector<Check>& checks,
+                     const std::string& property) {
+  for (const Check& c : checks) {
+    if (c.property == property && IsFailure(c.verdict)) return &c;
+  }
+  return nullptr;
+}
+
+bool Informs(const Contract& contract, const CaseImage& image,
+             const std::string& field) {
+  const std::vector<std::string> fields =
+      InformativeDecodeFields(contract, image, 0, image.pool.bytes);
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
+}
+
+TEST(JudgeDecode, RightKernelPasses) {
+  const Case c = PlainCase();
+  const CaseImage image = ImageOf(c);
+  const Contract builtin = BuiltinContract();
+  const std::vector<Check> checks =
+      Checks(builtin, image, Observe(builtin, image));
+  EXPECT_EQ(checks.size(), 6u);
+  for (const Check& check : checks) {
+    EXPECT_EQ(check.verdict, Verdict::kPass)
+        << check.property << ": " << check.detail;
+  }
+}
+
+// A wrong rule, a case that it shows in, the property that must see it.
+struct WrongRule {
+  const char* field;
+  const char* property;
+  Case c;
+  Contract wrong;
+};
+
+std::vector<WrongRule> WrongRules() {
+  std::vector<WrongRule> all;
+  const auto add = [&](const char* field, const char* property, auto arrange,
+                       auto change) {
+    WrongRule r{field, property, PlainCase(), BuiltinContract()};
+    arrange(r.c);
+    change(r.wrong);
+    all.push_back(std::move(r));
+  };
+  const auto plain = [](Case&) {};
+  const auto rules = [](Contract& c) -> DecodeContract& {
+    return *c.mutable_decode();
+  };
+  using D = DecodeContract;
+  add("qk.scale_rule", property::kDecodeLse, plain, [](Contract& c) {
+    c.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  });
+  add("v.scale_rule", property::kDecodeOut, plain, [](Contract& c) {
+    c.mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  });
+  add("qk.scale_rule+v.scale_rule", property::kDecodeOut, plain,
+      [](Contract& c) {
+        c.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+        c.mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+      });
+  add("decode.lse_base", property::kDecodeLse, plain,
+      [&](Contract& c) { rules(c).set_lse_base(D::BASE_E); });
+  const auto lengths = [](Case& c) {
+    CallOf(c).add_lengths(5);
+    CallOf(c).add_lengths(40);
+  };
+  add("decode.length", property::kDecodeLse, lengths,
+      [&](Contract& c) { rules(c).set_length(D::LENGTH_IGNORED); });
+  const auto empty = [](Case& c) { CallOf(c).mutable_indices()->set_valid(0); };
+  add("decode.empty_row", property::kDecodeLse, empty,
+      [&](Contract& c) { rules(c).set_empty_row(D::ZERO_AND_PLUS_INF); });
+  add("decode.empty_row", property::kDecodeOut, empty,
+      [&](Contract& c) { rules(c).set_empty_row(D::UNIT_WEIGHTS); });
+  const auto sinks = [](Case& c) {
+    CallOf(c).add_sink_bits(0x40000000);
+    CallOf(c).add_sink_bits(0x40800000);
+  };
+  add("decode.sink", property::kDecodeOut, sinks,
+      [&](Contract& c) { rules(c).set_sink(D::SINK_DROPPED); });
+  add("decode.sink", property::kDecodeLse, sinks,
+      [&](Contract& c) { rules(c).set_sink(D::SINK_NOT_IN_LSE); });
+  add(
+      "decode.capacity", property::kDecodeLse,
+      [](Case& c) { CallOf(c).set_declared_topk(20); },
+      [&](Contract& c) { rules(c).set_capacity(D::DECLARED_TOPK_CLIPS); });
+  add(
+      "decode.nope_tail", property::kDecodeLse,
+      [](Case& c) { CallOf(c).set_pe_dim(0); },
+      [&](Contract& c) { rules(c).set_nope_tail(D::NOPE_TAIL_AS_ROPE); });
+  return all;
+}
+
+TEST(JudgeDecode, WrongRuleIsFoundAndNamed) {
+  const Contract declared = BuiltinContract();
+  for (const WrongRule& r : WrongRules()) {
+    SCOPED_TRACE(std::string(r.field) + " " + r.property);
+    const CaseImage image = ImageOf(r.c);
+    const StepObservation seen = Observe(r.wrong, image);
+    const std::vector<Check> checks = Checks(declared, image, seen);
+    const Check* failure = Failure(checks, r.property);
+    ASSERT_NE(failure, nullptr);
+    EXPECT_FALSE(failure->detail.empty());
+    const DecodeDiagnosis d =
+        DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+    EXPECT_EQ(d.field, r.field) << d.key << ": " << d.cause;
+    const std::string text =
+        ExplainDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+    EXPECT_NE(text.find("first wrong row"), std::string::npos) << text;
+    if (std::string(r.field).find('+') == std::string::npos) {
+      EXPECT_TRUE(Informs(declared, image, r.field));
+    }
+  }
+}
+
+TEST(JudgeDecode, NothingToSeeIsNotInformative) {
+  Case c = PlainCase();
+  CallOf(c).mutable_q()->set_pattern(Values::ZERO);
+  const CaseImage image = ImageOf(c);
+  // Without a query the logits say nothing of the K side's scales; the values
+  // still do of V's.
+  EXPECT_FALSE(Informs(BuiltinContract(), image, "qk.scale_rule"));
+  EXPECT_TRUE(Informs(BuiltinContract(), image, "v.scale_rule"));
+  EXPECT_FALSE(Informs(BuiltinContract(), image, "decode.length"));
+  EXPECT_FALSE(Informs(BuiltinContract(), image, "decode.sink"));
+  EXPECT_FALSE(Informs(BuiltinContract(), image, "decode.empty_row"));
+}
+
+TEST(JudgeDecode, RefusingAWiderBufferIsNamed) {
+  Case c = PlainCase();
+  CallOf(c).set_declared_topk(20);
+  const CaseImage image = ImageOf(c);
+  const Contract declared = BuiltinContract();
+  StepObservation seen;
+  seen.status = CallStatus::kRefused;
+  seen.message = "expects block_tables of shape (2, 1, 20), got (2, 1, 40)";
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const Check* failure = Failure(checks, property::kRefusal);
+  ASSERT_NE(failure, nullptr);
+  const DecodeDiagnosis d =
+      DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+  EXPECT_EQ(d.field, "decode.capacity");
+  EXPECT_TRUE(Informs(declared, image, "decode.capacity"));
+  // Under that contract the refusal is right.
+  Contract refuses = declared;
+  refuses.mutable_decode()->set_capacity(DecodeContract::DECLARED_TOPK_REFUSES);
+  for (const Check& check : Checks(refuses, image, seen)) {
+    EXPECT_EQ(check.verdict, Verdict::kPass) << check.property;
+  }
+}
+
+TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
+  Case c = PlainCase();
+  CallOf(c).mutable_indices()->set_width(160);
+  CallOf(c).mutable_indices()->set_valid(150);
+  CallOf(c).set_splits(2);
+  const Contract declared = BuiltinContract();
+  const auto diagnose = [&](const CaseImage& image, DecodeOptions options) {
+    // The emulation has no such fault: the oracle's own rounded prediction.
+    const DecodeExpectation e =
+        ExpectDecode(declared, image, 0, image.pool.bytes, options);
+    StepObservation seen = Observe(declared, image);
+    for (std::size_t i = 0; i < seen.outputs.size(); ++i) {
+      std::uint8_t* bytes = seen.outputs[i].data();
+      if (image.steps[0].tensors[i].id == TensorId::kAttention) {
+        for (std::size_t k = 0; k < e.out.size(); ++k) {
+          const float x = static_cast<float>(e.out[k]);
+          std::uint32_t bits;
+          std::memcpy(&bits, &x, 4);
+          bits += 0x7fff + (bits >> 16 & 1);
+          std::memcpy(bytes + 2 * k, reinterpret_cast<char*>(&bits) + 2, 2);
+        }
+      } else if (image.steps[0].tensors[i].id == TensorId::kLse) {
+        for (std::size_t k = 0; k < e.lse.size(); ++k) {
+          const float x = static_cast<float>(e.lse[k]);
+          std::memcpy(bytes + 4 * k, &x, 4);
+        }
+      }
+    }
+    const std::vector<Check> checks = Checks(declared, image, seen);
+    const Check* failure = Failure(checks, property::kDecodeOut);
+    return failure == nullptr ? std::string("passed")
+                              : DiagnoseDecode(declared, image, 0,
+                                               image.pool.bytes, seen, *failure)
+                                    .key;
+  };
+  DecodeOptions drop;
+  drop.dropped_split = 1;
+  EXPECT_EQ(diagnose(ImageOf(c), drop), "split-partial-dropped");
+  CallOf(c).set_splits(1);
+  DecodeOptions keep;
+  keep.no_rescale = true;
+  EXPECT_EQ(diagnose(ImageOf(c), keep), "missing-rescale");
+}
+
+TEST(JudgeDecode, EndingsThatAreNotResults) {
+  const Case c = PlainCase();
+  const CaseImage image = ImageOf(c);
+  const Contract declared = BuiltinContract();
+  StepObservation seen = Observe(declared, image);
+  seen.status = CallStatus::kNotImplemented;
+  EXPECT_EQ(Checks(declared, image, seen)[0].verdict, Verdict::kSkipped);
+  seen.status = CallStatus::kCrash;
+  EXPECT_EQ(Checks(declared, image, seen)[0].verdict, Verdict::kCrash);
+  seen.status = CallStatus::kFault;
+  EXPECT_NE(Failure(Checks(declared, image, seen), property::kLanes), nullptr);
+  seen.status = CallStatus::kOk;
+  seen.strays.push_back(
+      {.tensor = TensorId::kLse, .first = -4, .last = -1, .count = 4});
+  EXPECT_NE(Failure(Checks(declared, image, seen), property::kMemory), nullptr);
+  seen.strays.clear();
+  seen.pool = image.pool.bytes;
+  (*seen.pool)[0] ^= 1;
+  EXPECT_NE(Failure(Checks(declared, image, seen), property::kWrittenSet),
+            nullptr);
+  seen.pool.reset();
+  seen.outputs.back().resize(1);
+  EXPECT_EQ(Checks(declared, image, seen)[0].verdict, Verdict::kProtocol);
+}
+
+// ---- validity
+
+StepValidity Classified(const Case& c,
+                        const Contract& contract = BuiltinContract()) {
+  const CaseImage image = ImageOf(c);
+  return ClassifyDecode(contract, image, 0);
+}
+
+TEST(ClassifyDecode, Rules) {
+  EXPECT_EQ(Classified(PlainCase()).validity, Validity::kValid);
+  Case c = PlainCase();
+  CallOf(c).set_pe_dim(32);
+  EXPECT_EQ(Classified(c).rule, "decode.pe_dim");
+  EXPECT_EQ(Classified(c).validity, Validity::kInvalid);
+  Contract unchecked = BuiltinContract();
+  unchecked.mutable_decode()->clear_host_checks();
+  EXPECT_EQ(Classified(c, unchecked).validity, Validity::kUnspecified);
+
+  c = PlainCase();
+  CallOf(c).add_lengths(1);
+  EXPECT_EQ(Classified(c).rule, "decode.batch");
+  c = PlainCase();
+  CallOf(c).add_sink_bits(0);
+  EXPECT_EQ(Classified(c).rule, "decode.heads");
+  c = PlainCase();
+  c.mutable_pool()->set_row_bytes(584);
+  EXPECT_EQ(Classified(c).rule, "decode.row_bytes");
+  c = PlainCase();
+  c.mutable_pool()->set_row_stride(660);
+  EXPECT_EQ(Classified(c).rule, "decode.alignment");
+  c = PlainCase();
+  CallOf(c).mutable_indices()->set_limit(49);
+  CallOf(c).mutable_indices()->set_valid(40);
+  SetIndex& set = *CallOf(c).mutable_indices()->add_set();
+  set.set_at(3);
+  set.set_value(48);
+  EXPECT_EQ(Classified(c).rule, "decode.index_past_pool");
+  EXPECT_EQ(Classified(c).validity, Validity::kUnspecified);
+  // Past the length it is nobody's business.
+  CallOf(c).mutable_indices()->set_limit(48);
+  CallOf(c).add_lengths(3);
+  CallOf(c).add_lengths(40);
+  EXPECT_EQ(Classified(c).validity, Validity::kValid);
+
+  c = PlainCase();
+  CallOf(c).mutable_indices()->add_set()->set_value(-2);
+  EXPECT_EQ(Classified(c).validity, Validity::kValid);
+  Contract minus_one = BuiltinContract();
+  minus_one.mutable_decode()->set_mask(DecodeContract::MINUS_ONE_MASKED);
+  EXPECT_EQ(Classified(c, minus_one).rule, "decode.negative_index");
+  c = PlainCase();
+  CallOf(c).set_softmax_scale_bits(0x7fc00000);
+  EXPECT_EQ(Classified(c).rule, "decode.softmax_scale");
+  c = PlainCase();
+  CallOf(c).set_declared_topk(20);
+  EXPECT_EQ(Classified(c).validity, Validity::kValid);
+}
+
+}  // namespace
+}  // namespace mlafuzz

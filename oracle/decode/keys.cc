@@ -1,0 +1,131 @@
+#include "oracle/decode/keys.h"
+
+#include <algorithm>
+
+#include "oracle/layout.h"
+#include "oracle/tensor_view.h"
+
+namespace mlafuzz::oracle {
+namespace {
+
+// More blocks than any index row has keys worth splitting; a case that asks for
+// billions of splits is met with as many as there are blocks that can differ.
+std::vector<std::pair<std::int64_t, std::int64_t>> SplitBlocks(
+    std::int64_t blocks, std::int64_t splits, std::int64_t blocks_per_split) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  if (splits > 0) {
+    // Splits without a block leave no trace, so only those with one are listed.
+    std::int64_t first = 0;
+    for (std::int64_t i = 0; first < blocks;) {
+      const std::int64_t end = (i + 1) * blocks / splits;
+      if (end > first) {
+        ranges.push_back({first, end});
+        first = end;
+        ++i;
+      } else {
+        // The next i whose range is not empty: (i + 1) * blocks >= (first + 1)
+        // * splits.
+        i = ((first + 1) * splits + blocks - 1) / blocks - 1;
+      }
+    }
+  } else {
+    for (std::int64_t at = 0; at < blocks; at += blocks_per_split) {
+      ranges.push_back({at, std::min(blocks, at + blocks_per_split)});
+    }
+  }
+  return ranges;
+}
+
+}  // namespace
+
+std::int64_t DecodeWidth(const DecodeContract& contract,
+                         const StepImage& step) {
+  const Tensor* indices = step.Find(TensorId::kIndices);
+  const std::int64_t width = indices == nullptr ? 0 : indices->shape[1];
+  const std::int64_t declared = step.step->decode().declared_topk();
+  if (contract.capacity() == DecodeContract::DECLARED_TOPK_CLIPS &&
+      declared > 0) {
+    return std::min(width, declared);
+  }
+  return width;
+}
+
+bool MasksIndex(const DecodeContract& contract, std::int32_t index) {
+  return contract.mask() == DecodeContract::MINUS_ONE_MASKED ? index == -1
+                                                             : index < 0;
+}
+
+std::int64_t ActiveLanes(const DecodeContract& contract, const StepImage& step,
+                         std::int64_t query) {
+  const std::int64_t width = DecodeWidth(contract, step);
+  const Storage<std::int32_t> lengths(step.Find(TensorId::kLengths));
+  if (contract.length() != DecodeContract::LENGTH_MASKED ||
+      !lengths.Has(query)) {
+    return width;
+  }
+  return std::clamp<std::int64_t>(lengths[query], 0, width);
+}
+
+KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
+                 const StepImage& step, std::int64_t query,
+                 const DecodeOptions& options) {
+  KeyPlan plan;
+  const DecodeContract& rules = contract.decode();
+  const Tensor* indices = step.Find(TensorId::kIndices);
+  const std::int64_t width = DecodeWidth(rules, step);
+  const std::int64_t active = ActiveLanes(rules, step, query);
+  const Storage<std::int32_t> storage(indices);
+  const std::int64_t row_bytes = LayoutOf(pool.layout).row_bytes;
+  const std::int64_t size = static_cast<std::int64_t>(pool.bytes.size());
+  for (std::int64_t lane = 0; lane < width; ++lane) {
+    const std::int64_t element =
+        query * indices->strides[0] + lane * indices->strides[1];
+    if (lane >= active || !storage.Has(element) ||
+        MasksIndex(rules, storage[element])) {
+      ++plan.masked;
+      continue;
+    }
+    Key key{.lane = lane, .slot = storage[element], .at = -1};
+    if (key.slot >= 0 && key.slot < pool.slots()) {
+      key.at = pool.RowAt(key.slot);
+      if (key.at + row_bytes > size) key.at = -1;
+    }
+    plan.outside += key.at < 0 ? 1 : 0;
+    plan.keys.push_back(key);
+  }
+
+  const int count = static_cast<int>(plan.keys.size());
+  const std::int64_t block = contract.arithmetic().block();
+  const std::int64_t per_split = contract.arithmetic().blocks_per_split();
+  plan.known = block > 0 && (per_split > 0 || options.splits != nullptr);
+  if (!plan.known) {
+    plan.splits.push_back({{0, count}, {{0, count}}});
+    return plan;
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
+  if (options.splits != nullptr) {
+    for (const auto& [first, end] :
+         (*options.splits)[static_cast<std::size_t>(query)]) {
+      ranges.push_back({first, end});
+    }
+  } else {
+    ranges = SplitBlocks((width + block - 1) / block,
+                         step.step->decode().splits(), per_split);
+  }
+  // Keys are in lane order, as are the blocks.
+  int key = 0;
+  for (const auto& [first, end] : ranges) {
+    KeyPlan::Split split{{key, key}, {}};
+    for (std::int64_t b = first; b < end; ++b) {
+      KeyRange range{key, key};
+      while (key < count && plan.keys[key].lane < (b + 1) * block) ++key;
+      range.end = key;
+      split.blocks.push_back(range);
+    }
+    split.keys.end = key;
+    plan.splits.push_back(std::move(split));
+  }
+  return plan;
+}
+
+}  // namespace mlafuzz::oracle

@@ -1,0 +1,54 @@
+#ifndef MLAFUZZ_ORACLE_DECODE_SCORES_H_
+#define MLAFUZZ_ORACLE_DECODE_SCORES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "corpus/contract.pb.h"
+#include "corpus/image.h"
+#include "oracle/decode/dequant.h"
+#include "oracle/decode/interval.h"
+#include "oracle/decode/keys.h"
+
+namespace mlafuzz::oracle {
+
+inline constexpr int kQueryColumns = kLatent + kRope;
+
+// One head's query as the product meets it.
+struct QueryHead {
+  double value[kQueryColumns];
+  double radius[kQueryColumns];
+  bool has_radius = false;
+  bool unknown = false;  // e.g. an infinite value before quantisation
+  int columns = kLatent;
+  int nonzero = 0;
+  double granule = 0;  // see RowFacts
+};
+
+// Reads and, where declared, quantises head `head` of query `query`. Under
+// NOPE_TAIL_AS_ROPE a query without rope goes on with what its storage holds
+// after it.
+void ReadQuery(const Contract& contract, const StepImage& step,
+               std::int64_t query, std::int64_t head, QueryHead* out);
+
+// Base-2 logits t = softmax_scale * log2(e) * q.k of one head.
+struct HeadScores {
+  std::vector<double> t;       // a value a key; NaN: the kernel's is NaN too
+  std::vector<double> radius;  // |computed - t|; infinite: anything
+  // A kernel may take a maximum at or below this for "no key".
+  double sentinel = 0;
+};
+
+// Logits of all heads of one query over all keys of its plan; t and radius of
+// the masked lanes do not exist. `rows` is left with the last rows of the plan.
+std::vector<HeadScores> ComputeScores(const Contract& contract,
+                                      const PoolImage& pool,
+                                      absl::Span<const std::uint8_t> bytes,
+                                      const StepImage& step, std::int64_t query,
+                                      const KeyPlan& plan,
+                                      DequantisedRows* rows);
+
+}  // namespace mlafuzz::oracle
+
+#endif  // MLAFUZZ_ORACLE_DECODE_SCORES_H_

@@ -1,0 +1,193 @@
+#include "oracle/decode/values.h"
+
+#include <algorithm>
+#include <cmath>
+
+// Follows docs/bounds.md sections 5 and 6.
+namespace mlafuzz::oracle {
+namespace {
+
+// sum += w v, radius += r |v| over one tile, for `count` keys from key j on.
+void Accumulate(const SplitWeights::Tile& tile, std::size_t j,
+                const double (*v)[kLatent + kRope], int count, int column,
+                double* sum, double* radius) {
+  const double* w = tile.weight.data() + j;
+  const double* r = tile.radius.data() + j;
+  int k = 0;
+  for (; k + 4 <= count; k += 4) {  // four rows for each load of the sums
+    const double* a = v[k] + column;
+    const double* b = v[k + 1] + column;
+    const double* c = v[k + 2] + column;
+    const double* d = v[k + 3] + column;
+    const double wa = w[k], wb = w[k + 1], wc = w[k + 2], wd = w[k + 3];
+    const double ra = r[k], rb = r[k + 1], rc = r[k + 2], rd = r[k + 3];
+    for (int i = 0; i < kTileColumns; ++i) {
+      sum[i] += (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i]);
+      radius[i] += (ra * std::fabs(a[i]) + rb * std::fabs(b[i])) +
+                   (rc * std::fabs(c[i]) + rd * std::fabs(d[i]));
+    }
+  }
+  for (; k < count; ++k) {
+    const double* a = v[k] + column;
+    const double wa = w[k], ra = r[k];
+    for (int i = 0; i < kTileColumns; ++i) {
+      sum[i] += wa * a[i];
+      radius[i] += ra * std::fabs(a[i]);
+    }
+  }
+}
+
+// Makes `rows` hold the V rows of `count` keys from `first` on; Rows that
+// cannot be read are zeros.
+void Dequantise(const Dequantiser& dequantiser,
+                absl::Span<const std::uint8_t> bytes, const KeyPlan& plan,
+                int first, int count, DequantisedRows* rows) {
+  rows->first = first;
+  rows->count = count;
+  for (int i = 0; i < count; ++i) {
+    const Key& key = plan.keys[first + i];
+    if (key.at < 0) {
+      rows->facts[i] = {.unknown = true};
+      std::fill_n(rows->value[i], kLatent, 0.0);
+    } else {
+      rows->facts[i] = dequantiser.Row(bytes.data() + key.at, rows->value[i],
+                                       rows->radius[i]);
+    }
+  }
+}
+
+// Columns whose sums may leave the range of fp32, or have.
+class Range {
+ public:
+  void Add(const double* v, const std::array<double, kTiles>& reach,
+           bool alive) {
+    if (largest_.empty()) {
+      largest_.assign(kLatent, 0);
+      nan_.assign(kLatent, 0);
+    }
+    for (int i = 0; i < kLatent; ++i) {
+      if (std::isnan(v[i])) {
+        // A weight of zero may have been skipped.
+        if (alive) nan_[i] = 1;
+        largest_[i] = kInfinity;
+      } else {
+        largest_[i] =
+            std::max(largest_[i], std::fabs(v[i]) * reach[i / kTileColumns]);
+      }
+    }
+  }
+
+  void Apply(double terms, SplitOutput* out) const {
+    if (largest_.empty()) return;
+    for (int i = 0; i < kLatent; ++i) {
+      if (nan_[i]) {
+        out->value[i] = kNaN;
+        out->radius[i] = 0;
+      } else if (!(largest_[i] * terms < kFp32Max)) {
+        out->value[i] = 0;
+        out->radius[i] = kInfinity;
+      }
+    }
+  }
+
+ private:
+  std::vector<double> largest_;
+  std::vector<char> nan_;
+};
+
+}  // namespace
+
+Dequantiser ValueDequantiser(const Contract& contract) {
+  const Arithmetic& arithmetic = contract.arithmetic();
+  const bool codes = ScaleInWeights(arithmetic);
+  Arithmetic values = arithmetic;
+  // The scale of a key's tile cannot follow a sum over keys.
+  if (!codes && values.dequantised() == Arithmetic::DEQUANTISED_CODES) {
+    values.set_dequantised(Arithmetic::DEQUANTISED_FP32);
+  }
+  return Dequantiser(contract.v(), values, codes);
+}
+
+void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
+               const KeyPlan& plan, const KeyPlan::Split& split,
+               absl::Span<const SplitWeights> weights, DequantisedRows* rows,
+               std::vector<SplitOutput>* outputs) {
+  const Arithmetic& arithmetic = contract.arithmetic();
+  const Dequantiser dequantiser = ValueDequantiser(contract);
+  const bool codes = ScaleInWeights(arithmetic);
+  const std::size_t heads = weights.size();
+  for (std::size_t h = 0; h < heads; ++h) {
+    if (weights[h].state != SplitSummary::State::kUsable) continue;
+    (*outputs)[h].value.assign(kLatent, 0);
+    (*outputs)[h].radius.assign(kLatent, 0);
+  }
+  std::vector<Range> ranges(heads);
+  bool unknown = false;
+
+  const bool alike = dequantiser.SameAs(
+      Dequantiser(contract.qk(), arithmetic, /*codes=*/false));
+  for (int first = split.keys.first; first < split.keys.end;) {
+    int count = std::min(DequantisedRows::kCapacity, split.keys.end - first);
+    if (alike && rows->first <= first && first < rows->first + rows->count) {
+      count = std::min(count, rows->first + rows->count - first);
+    } else {
+      Dequantise(dequantiser, bytes, plan, first, count, rows);
+    }
+    const int at = first - rows->first;
+    for (int i = at; i < at + count; ++i) unknown |= rows->facts[i].unknown;
+    for (std::size_t h = 0; h < heads; ++h) {
+      const SplitWeights& w = weights[h];
+      if (w.state != SplitWeights::State::kUsable) continue;
+      double* sum = (*outputs)[h].value.data();
+      double* radius = (*outputs)[h].radius.data();
+      const std::size_t j = static_cast<std::size_t>(first - split.keys.first);
+      for (int t = 0; t < kTiles; ++t) {
+        const int column = t * kTileColumns;
+        Accumulate(w.tiles[codes ? t : 0], j, rows->value + at, count, column,
+                   sum + column, radius + column);
+      }
+      const double reach = *std::max_element(w.reach.begin(), w.reach.end());
+      for (int i = 0; i < count; ++i) {
+        const RowFacts& facts = rows->facts[at + i];
+        if (facts.unknown) continue;
+        for (int c = 0; facts.has_radius && c < kLatent; ++c) {
+          const auto& tile = w.tiles[codes ? c / kTileColumns : 0];
+          radius[c] += (std::fabs(tile.weight[j + i]) + tile.radius[j + i]) *
+                       rows->radius[at + i][c];
+        }
+        // 2 for the radii: every weight is at most about 1.
+        if (!facts.finite ||
+            !(facts.largest * reach * 2 * w.terms < kFp32Max)) {
+          ranges[h].Add(rows->value[at + i], w.reach, w.alive[j + i] != 0);
+        }
+      }
+    }
+    first += count;
+  }
+
+  const double tiny = ErrorModel(arithmetic).Tiny();
+  for (std::size_t h = 0; h < heads; ++h) {
+    const SplitWeights& w = weights[h];
+    if (w.state != SplitSummary::State::kUsable) continue;
+    SplitOutput& out = (*outputs)[h];
+    const double least = w.denominator.value - w.denominator.radius;
+    for (int c = 0; c < kLatent; ++c) {
+      const double o = out.value[c] / w.denominator.value;
+      double r = out.radius[c];
+      // Products, rescales and the quotient may lose what is below the normal
+      // range; a column of zeros loses nothing.
+      if (out.value[c] != 0 || r != 0) r += (2 * w.terms + 1) * tiny;
+      r = (r + std::fabs(o) * w.denominator.radius) / least;
+      r += std::fabs(o) * kDivideError + (r != 0 ? tiny : 0);
+      out.value[c] = o;
+      out.radius[c] = unknown || std::isnan(r) || std::isnan(o) ? kInfinity : r;
+    }
+    ranges[h].Apply(2 * w.terms, &out);
+    if (unknown) {
+      std::fill(out.value.begin(), out.value.end(), 0.0);
+      std::fill(out.radius.begin(), out.radius.end(), kInfinity);
+    }
+  }
+}
+
+}  // namespace mlafuzz::oracle

@@ -1,0 +1,36 @@
+#ifndef MLAFUZZ_ORACLE_DECODE_VALUES_H_
+#define MLAFUZZ_ORACLE_DECODE_VALUES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "corpus/contract.pb.h"
+#include "oracle/decode/dequant.h"
+#include "oracle/decode/keys.h"
+#include "oracle/decode/softmax.h"
+
+namespace mlafuzz::oracle {
+
+// The output of one head over one split, divided by its denominator.
+struct SplitOutput {
+  // [512]; radius infinite: anything; value NaN: must be NaN.
+  std::vector<double> value;
+  std::vector<double> radius;
+};
+
+// The V side of an arithmetic: what stands for V in the product.
+Dequantiser ValueDequantiser(const Contract& contract);
+
+// Outputs of every usable head of one split. `bytes`: the pool before the step.
+// `outputs` has one entry a head; those of unusable heads are left alone.
+// `rows` as ComputeScores() or an earlier call left it: rows that are there
+// already, and read alike on both sides, are not dequantised again.
+void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
+               const KeyPlan& plan, const KeyPlan::Split& split,
+               absl::Span<const SplitWeights> weights, DequantisedRows* rows,
+               std::vector<SplitOutput>* outputs);
+
+}  // namespace mlafuzz::oracle
+
+#endif  // MLAFUZZ_ORACLE_DECODE_VALUES_H_

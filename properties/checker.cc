@@ -1,0 +1,181 @@
+#include "properties/checker.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+#include "corpus/contracts.h"
+#include "corpus/value_generator.h"
+#include "oracle/validity.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+// What an unspecified step of a case that was not sent looks like.
+std::vector<Check> UnspecifiedChecks(const Contracts& contracts,
+                                     const CaseImage& image) {
+  std::vector<Check> checks;
+  for (int i = 0; i < static_cast<int>(image.steps.size()); ++i) {
+    const StepImage& step = image.steps[i];
+    if (step.is_patch || step.kernel == Kernel::kDecode) continue;
+    const StepValidity v =
+        Classify(*contracts[static_cast<std::size_t>(step.kernel)], image, i);
+    if (v.validity != Validity::kUnspecified) continue;
+    checks.push_back({.step = i,
+                      .kernel = step.kernel,
+                      .property = property::kRefusal,
+                      .verdict = Verdict::kUnspecified,
+                      .detail = absl::StrCat(v.rule, ": ", v.reason)});
+  }
+  return checks;
+}
+
+bool IsRelation(const std::string& property) {
+  const std::vector<Relation>& all = AllRelations();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Relation& r) { return property == r.name; });
+}
+
+absl::Status RunRelations(const TargetSet& targets, Executor& executor,
+                          const Contracts& contracts,
+                          const CheckOptions& options, CaseResult& result) {
+  // The draw depends on the case alone, not on its place in a batch.
+  const ValueGenerator words = ValueGenerator(options.relation_seed)
+                                   .Stream(CaseHash(*result.image.source));
+  std::vector<const Relation*> chosen;
+  for (const Relation& r : AllRelations()) {
+    if (r.applies(contracts, result.image)) chosen.push_back(&r);
+  }
+  if (!options.all_relations) {
+    // The first few of a random order.
+    const std::size_t wanted = std::min(
+        chosen.size(),
+        static_cast<std::size_t>(std::max(options.relations_per_case, 0)));
+    for (std::size_t i = 0; i < wanted; ++i) {
+      const std::size_t j =
+          i + words.Below(i, static_cast<std::uint32_t>(chosen.size() - i));
+      std::swap(chosen[i], chosen[j]);
+    }
+    chosen.resize(wanted);
+  }
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    // Each relation draws from a stream of its own, whichever others run.
+    const std::uint64_t seed =
+        words.Stream(1 + (chosen[i] - &AllRelations()[0])).Word(0);
+    if (absl::Status s =
+            chosen[i]->run(targets, executor, contracts, result.image,
+                           result.observation, seed, &result.checks);
+        !s.ok()) {
+      return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Contracts CaseChecker::contracts() const {
+  static const Contract* const kBuiltin = new Contract(BuiltinContract());
+  Contracts contracts;
+  for (const Kernel kernel : kAllKernels) {
+    const Target* target = targets_.For(kernel);
+    // Who has no such kernel answers kNotImplemented; any contract will do.
+    contracts[static_cast<std::size_t>(kernel)] =
+        target != nullptr ? &target->contract() : kBuiltin;
+  }
+  return contracts;
+}
+
+absl::Status CaseChecker::CheckCases(absl::Span<const Case* const> cases,
+                                     const CheckOptions& options,
+                                     std::vector<CaseResult>* results) {
+  results->clear();
+  results->resize(cases.size());
+  const Contracts contracts = this->contracts();
+  std::vector<CaseImage> images;
+  std::vector<std::size_t> sent;
+  images.reserve(cases.size());
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    absl::StatusOr<CaseImage> image = BuildImage(*cases[i]);
+    if (!image.ok()) {
+      return absl::Status(
+          image.status().code(),
+          cases.size() == 1
+              ? std::string(image.status().message())
+              : absl::StrCat("case ", i, ": ", image.status().message()));
+    }
+    CaseResult& result = (*results)[i];
+    if (!options.send_unspecified) {
+      result.checks = UnspecifiedChecks(contracts, *image);
+      if (!result.checks.empty()) {
+        result.image = *std::move(image);
+        continue;
+      }
+    }
+    images.push_back(*std::move(image));
+    sent.push_back(i);
+  }
+  std::vector<Observation> observations;
+  if (absl::Status s = executor_.Run(targets_, images, &observations);
+      !s.ok()) {
+    return s;
+  }
+  if (observations.size() != images.size()) {
+    return absl::InternalError(absl::StrCat("the executor observed ",
+                                            observations.size(), " of ",
+                                            images.size(), " cases"));
+  }
+  for (std::size_t k = 0; k < sent.size(); ++k) {
+    CaseResult& result = (*results)[sent[k]];
+    result.image = std::move(images[k]);
+    result.observation = std::move(observations[k]);
+    result.checks = Judge(contracts, result.image, result.observation);
+    if (!options.all_relations && options.relations_per_case <= 0) continue;
+    if (absl::Status s =
+            RunRelations(targets_, executor_, contracts, options, result);
+        !s.ok()) {
+      return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CaseChecker::CheckCase(const Case& c, const CheckOptions& options,
+                                    CaseResult* result) {
+  const Case* const cases[] = {&c};
+  std::vector<CaseResult> results;
+  if (absl::Status s = CheckCases(cases, options, &results); !s.ok()) return s;
+  *result = std::move(results[0]);
+  return absl::OkStatus();
+}
+
+Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
+  const Contracts contracts = this->contracts();
+  if (!IsRelation(check.property)) {
+    return Diagnose(contracts, result.image, result.observation, check);
+  }
+  // If the plain run of the step is wrong too, that says more.
+  for (const Check& other : result.checks) {
+    if (other.step == check.step && IsFailure(other.verdict) &&
+        !IsRelation(other.property)) {
+      return Diagnose(contracts, result.image, result.observation, other);
+    }
+  }
+  return {.field = "",
+          .key = check.property,
+          .cause = absl::StrCat(
+              "the ", KernelName(check.kernel), " breaks the relation ",
+              check.property,
+              " on a case that it gets right alone: ", check.detail)};
+}
+
+std::string CauseKey(const Check& check, const Diagnosis& diagnosis) {
+  const bool says_more = !diagnosis.key.empty() && diagnosis.key != "other";
+  return absl::StrCat(KernelName(check.kernel), "/",
+                      says_more ? diagnosis.key : check.property);
+}
+
+}  // namespace mlafuzz

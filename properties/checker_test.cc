@@ -1,0 +1,174 @@
+#include "properties/checker.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "gtest/gtest.h"
+#include "properties/generate.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+std::vector<Case> Generate(int first_seed, int count) {
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    Choices choices(first_seed + i);
+    cases.push_back(GenerateCase(choices, {}));
+  }
+  return cases;
+}
+
+std::string Text(const CaseResult& result, const Check& check) {
+  return std::string(KernelName(check.kernel)) + " " + check.property + " " +
+         VerdictName(check.verdict) + ": " + check.detail + "\n" +
+         FormatCaseText(*result.image.source);
+}
+
+class CheckerTest : public testing::Test {
+ protected:
+  void SetUp() override { Use("builtin"); }
+
+  void Use(const std::string& name) {
+    absl::StatusOr<TargetSet> set = MakeTargetSet(name);
+    ASSERT_TRUE(set.ok()) << set.status();
+    targets_ = *set;
+  }
+
+  CaseResult Check(const Case& c, const CheckOptions& options) {
+    CaseChecker checker(targets_, *executor_);
+    CaseResult result;
+    const absl::Status status = checker.CheckCase(c, options, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    return result;
+  }
+
+  TargetSet targets_;
+  std::unique_ptr<Executor> executor_ = MakeHostExecutor();
+};
+
+// The right kernels are never flagged, by the oracle or by any relation, and
+// most of what runs has something to say.
+TEST_F(CheckerTest, BuiltinPassesEverything) {
+  std::map<std::string, int> runs;
+  int informative = 0, steps = 0;
+  for (const Case& c : Generate(0, 3000)) {
+    const CaseResult result = Check(c, {.all_relations = true});
+    std::set<int> said;
+    for (const mlafuzz::Check& check : result.checks) {
+      ASSERT_FALSE(IsFailure(check.verdict)) << Text(result, check);
+      ASSERT_NE(check.verdict, Verdict::kUnspecified) << Text(result, check);
+      ++runs[check.property + std::string("/") + KernelName(check.kernel)];
+      if (check.verdict == Verdict::kPass) said.insert(check.step);
+    }
+    for (const StepImage& step : result.image.steps) steps += !step.is_patch;
+    informative += static_cast<int>(said.size());
+  }
+  EXPECT_GT(informative, 0.8 * steps);
+  for (const Relation& r : AllRelations()) {
+    EXPECT_GT(runs[std::string(r.name) + "/" + KernelName(r.kernel)], 100)
+        << r.name << " " << KernelName(r.kernel);
+  }
+}
+
+// N cases at once have the verdicts of N cases one by one, relations too.
+TEST_F(CheckerTest, BatchesChangeNothing) {
+  for (const char* name : {"builtin", "mutant:writer-negative-slot"}) {
+    Use(name);
+    const std::vector<Case> cases = Generate(100000, 200);
+    std::vector<const Case*> pointers;
+    for (const Case& c : cases) pointers.push_back(&c);
+    const CheckOptions options = {.relations_per_case = 2, .relation_seed = 9};
+    CaseChecker checker(targets_, *executor_);
+    std::vector<CaseResult> together;
+    ASSERT_TRUE(checker.CheckCases(pointers, options, &together).ok());
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const CaseResult alone = Check(cases[i], options);
+      ASSERT_EQ(alone.checks.size(), together[i].checks.size());
+      for (std::size_t k = 0; k < alone.checks.size(); ++k) {
+        EXPECT_EQ(alone.checks[k].property, together[i].checks[k].property);
+        EXPECT_EQ(alone.checks[k].verdict, together[i].checks[k].verdict);
+        EXPECT_EQ(alone.checks[k].detail, together[i].checks[k].detail);
+      }
+    }
+  }
+}
+
+TEST_F(CheckerTest, UnspecifiedCasesAreNotSent) {
+  absl::StatusOr<Case> c = ParseCaseText(R"pb(
+    pool { page_size: 1 pages: 1 }
+    steps { write { slots { values: [ 0, 0 ] } } }
+  )pb");
+  ASSERT_TRUE(c.ok()) << c.status();
+  const std::uint64_t before = executor_->executions()[0];
+  const CaseResult result = Check(*c, {.all_relations = true});
+  EXPECT_EQ(executor_->executions()[0], before);
+  ASSERT_EQ(result.checks.size(), 1);
+  EXPECT_EQ(result.checks[0].verdict, Verdict::kUnspecified);
+  EXPECT_NE(result.checks[0].detail.find("writer.duplicate_slots"),
+            std::string::npos);
+  const CaseResult sent = Check(*c, {.send_unspecified = true});
+  EXPECT_EQ(executor_->executions()[0], before + 1);
+  for (const mlafuzz::Check& check : sent.checks) {
+    EXPECT_EQ(check.verdict, Verdict::kUnspecified);
+  }
+}
+
+TEST_F(CheckerTest, CasesThatDoNotBuildAreNamed) {
+  Case c;
+  CaseChecker checker(targets_, *executor_);
+  CaseResult result;
+  const absl::Status status = checker.CheckCase(c, {}, &result);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(std::string(status.message()).find("pool.page_size"),
+            std::string::npos)
+      << status;
+}
+
+TEST_F(CheckerTest, RelationsCountAsExecutions) {
+  absl::StatusOr<Case> c = ParseCaseText(R"pb(
+    pool { page_size: 1 pages: 2 }
+    steps {
+      write {
+        slots { values: 1 }
+        kv_c { pattern: NORMAL_RANGE }
+      }
+    })pb");
+  ASSERT_TRUE(c.ok()) << c.status();
+  Check(*c, {});
+  const std::uint64_t once = executor_->executions()[0];
+  Check(*c, {.relations_per_case = 1});
+  EXPECT_GE(executor_->executions()[0], 3 * once - 1);
+}
+
+TEST_F(CheckerTest, CausesHaveKeys) {
+  Use("mutant:nope-stale-tail");
+  absl::StatusOr<Case> c = ParseCaseText(R"pb(
+    pool {
+      page_size: 1
+      pages: 1
+      fill { byte: 165 }
+    }
+    steps { write { slots { values: 0 } } }
+  )pb");
+  ASSERT_TRUE(c.ok()) << c.status();
+  const CaseResult result = Check(*c, {.all_relations = true});
+  CaseChecker checker(targets_, *executor_);
+  std::set<std::string> keys, properties;
+  for (const mlafuzz::Check& check : result.checks) {
+    if (!IsFailure(check.verdict)) continue;
+    properties.insert(check.property);
+    keys.insert(CauseKey(check, checker.Why(result, check)));
+  }
+  // Whoever notices it, it is one cause.
+  EXPECT_EQ(keys, std::set<std::string>{"writer/writer.tail=TAIL_UNCHANGED"});
+  EXPECT_EQ(properties.count("nope-tail"), 1);
+  EXPECT_EQ(properties.count("zero-rope"), 1);
+  EXPECT_EQ(properties.count("nope-tail-through-gather"), 1);
+}
+
+}  // namespace
+}  // namespace mlafuzz

@@ -1,0 +1,521 @@
+#include "properties/generate.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <vector>
+
+#include "properties/refused.h"
+#include "properties/repair.h"
+
+namespace mlafuzz {
+namespace {
+
+std::uint32_t CeilDiv(std::uint32_t a, std::uint32_t b) {
+  return (a + b - 1) / b;
+}
+
+// Bytes or elements between rows beyond the row itself, in units of `unit`.
+std::uint32_t Gap(Choices& choices, std::uint32_t unit) {
+  return unit * choices.Pick<std::uint32_t>({1, 1, 2, 3, 7, 8});
+}
+
+std::uint32_t PageSize(Choices& choices) {
+  const std::uint32_t draw = choices.Below(100);
+  if (draw < 18) return 1;
+  if (draw < 38) return 2;
+  if (draw < 54) return 3;
+  if (draw < 70) return 4 + choices.Below(8);
+  if (draw < 88) return 16;
+  if (draw < 95) return 64;
+  if (draw < 97) return 128;
+  if (draw < 98) return 256;
+  return 12 + choices.Below(30);
+}
+
+void GenerateFill(Choices& choices, Fill& fill) {
+  switch (choices.Below(8)) {
+    case 0:
+      fill.set_byte(choices.Pick<std::uint32_t>({0x7f, 0x7f, 0xff}));
+      break;
+    case 1:
+      fill.set_byte(0x80);
+      break;
+    case 2:
+      break;  // zeros
+    case 3:
+      fill.set_byte(choices.Below(256));
+      break;
+    case 4:
+      fill.set_kind(Fill::RANDOM_BYTES);
+      fill.set_seed(choices.Below(1u << 16));
+      break;
+    default:
+      fill.set_kind(Fill::ROWS);
+      fill.set_seed(choices.Below(1u << 16));
+      fill.set_scales(static_cast<Fill::Scales>(choices.Below(5)));
+  }
+}
+
+// 16-bit patterns at which a writer's rule changes, in either format: the
+// bits of one value of the tile.
+std::uint32_t EdgeBits(Choices& choices) {
+  const std::uint32_t sign = choices.Below(2) << 15;
+  switch (choices.Below(8)) {
+    case 0:  // 448 * FLT_MIN in bf16 and one step beside it
+      return 0x04e0 - 1 + choices.Below(3);
+    case 1:  // 448 * 2^k in bf16 (exponent field free), one step beside it
+      return sign |
+             ((100 + choices.Below(50)) << 7 | 0x60) - 1 + choices.Below(3);
+    case 2:  // 448 * 1e-4 in bf16
+      return sign | (0x3d37 - 1 + choices.Below(3));
+    case 3:
+      return sign | choices.Pick<std::uint32_t>(
+                        {0x7f80, 0x7fc0, 0x7f81, 0x7c00, 0x7e00});
+    case 4:
+      return sign | choices.Pick<std::uint32_t>(
+                        {0x7f7f, 0x7bff, 0x0001, 0x0080, 0x0400});
+    case 5:
+      return 0x8000;
+    default:
+      return choices.Below(1u << 16);
+  }
+}
+
+// How many rows or tokens: few, and now and then one of the counts at which
+// launches have broken (a block more than 64).
+std::uint32_t Tokens(Choices& choices) {
+  const std::uint32_t draw = choices.Below(256);
+  if (draw < 142) return 1;
+  if (draw < 190) return 2;
+  if (draw < 222) return 3 + choices.Below(2);
+  if (draw < 229) return 0;
+  if (draw < 248) return 5 + choices.Below(8);
+  if (draw < 250) return 13 + choices.Below(30);
+  return 63 + draw % 3;
+}
+
+std::int64_t NegativeSlot(Choices& choices) {
+  switch (choices.Below(6)) {
+    case 0:
+      return -2 - static_cast<std::int64_t>(choices.Below(20));
+    case 1:
+      return -(std::int64_t{1} << 32) + choices.Below(3);
+    case 2:
+      return std::numeric_limits<std::int64_t>::min();
+    default:
+      return -1;
+  }
+}
+
+void GenerateSlots(Choices& choices, const Pool& pool, std::uint32_t tokens,
+                   Integers& slots) {
+  const std::uint32_t page = pool.page_size();
+  const std::uint32_t n = page * pool.pages();
+  if (tokens > 8 && !choices.OneIn(3)) {
+    // A list that stays short in text: -1s, then distinct generated slots.
+    for (std::uint32_t i = choices.Below(3); i > 0; --i) slots.add_values(-1);
+    slots.set_count(
+        std::min(tokens, n + static_cast<std::uint32_t>(slots.values_size())));
+    slots.set_order(choices.OneIn(4) ? Integers::IDENTITY : Integers::PERMUTED);
+    slots.set_seed(choices.Below(1u << 16));
+    return;
+  }
+  const bool all_skipped = choices.OneIn(48);
+  slots.mutable_values()->Reserve(static_cast<int>(tokens));
+  for (std::uint32_t i = 0; i < tokens; ++i) {
+    if (all_skipped || choices.OneIn(tokens == 1 ? 12 : 6)) {
+      slots.add_values(NegativeSlot(choices));
+      continue;
+    }
+    switch (choices.Below(8)) {
+      case 0:
+        slots.add_values(0);
+        break;
+      case 1:
+        slots.add_values(n - 1);
+        break;
+      case 2:  // first row of a page
+        slots.add_values(choices.Below(pool.pages()) * page);
+        break;
+      case 3:  // last row of a page
+        slots.add_values(choices.Below(pool.pages()) * page + page - 1);
+        break;
+      default:
+        slots.add_values(choices.Below(n));
+    }
+  }
+}
+
+// An entry that is not read may hold anything.
+std::int64_t Junk(Choices& choices, std::uint32_t pages) {
+  switch (choices.Below(6)) {
+    case 0:
+      return std::numeric_limits<std::int32_t>::max() -
+             static_cast<std::int64_t>(choices.Below(2));
+    case 1:
+      return pages;
+    case 2:
+      return -2 - static_cast<std::int64_t>(choices.Below(100));
+    case 3:
+      return std::numeric_limits<std::int32_t>::min();
+    default:
+      return -1;
+  }
+}
+
+void TableView(Choices& choices, Table& table) {
+  if (choices.OneIn(4)) {
+    table.set_row_stride(table.columns() + 1 + choices.Below(8));
+  }
+  if (choices.OneIn(8)) table.set_expanded(true);
+}
+
+// Entries of the whole table; `read` says which columns of which row are.
+template <typename Read>
+void GeneratePages(Choices& choices, std::uint32_t pages, Table& table,
+                   const Read& read) {
+  const std::uint32_t rows =
+      table.expanded() ? std::min(table.rows(), 1u) : table.rows();
+  if (rows * table.columns() > 24 || choices.OneIn(8)) {
+    table.mutable_pages()->set_count(rows * table.columns());
+    table.mutable_pages()->set_order(choices.OneIn(4) ? Integers::IDENTITY
+                                                      : Integers::PERMUTED);
+    table.mutable_pages()->set_seed(choices.Below(1u << 16));
+    return;
+  }
+  const bool junk = !choices.OneIn(3);
+  table.mutable_pages()->mutable_values()->Reserve(
+      static_cast<int>(rows * table.columns()));
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    for (std::uint32_t c = 0; c < table.columns(); ++c) {
+      table.mutable_pages()->add_values(
+          read(r, c) || !junk ? choices.Below(pages) : Junk(choices, pages));
+    }
+  }
+}
+
+// A request's rows: around the page size, or a few.
+std::uint32_t Length(Choices& choices, std::uint32_t page) {
+  switch (choices.Below(8)) {
+    case 0:
+      return 0;
+    case 1:
+      return 1;
+    case 2:
+      return page - 1;
+    case 3:
+      return page;
+    case 4:
+      return page + 1;
+    default:
+      return choices.Below(std::min(2 * page + 2, 12u));
+  }
+}
+
+}  // namespace
+
+Pool GeneratePool(Choices& choices, const GeneratorOptions& options) {
+  Pool pool;
+  pool.set_page_size(PageSize(choices));
+  const std::uint32_t page = pool.page_size();
+  pool.set_pages(1 + choices.Below(page >= 64 ? 2 : page >= 12 ? 3 : 6));
+  if (!options.small && choices.OneIn(4)) {
+    pool.set_pages(pool.pages() + choices.Below(2048 / page));
+  }
+  if (choices.OneIn(6)) pool.set_row_stride(656 + Gap(choices, 8));
+  if (choices.OneIn(5)) {
+    const std::uint32_t row = pool.row_stride() != 0 ? pool.row_stride() : 656;
+    pool.set_page_stride(std::uint64_t{row} * page + Gap(choices, 8));
+  }
+  if (choices.OneIn(6)) pool.set_offset(Gap(choices, 8));
+  GenerateFill(choices, *pool.mutable_fill());
+  return pool;
+}
+
+Values GenerateValues(Choices& choices) {
+  Values values;
+  const std::uint32_t draw = choices.Below(24);
+  if (draw <= Values::MIXED) {
+    values.set_pattern(static_cast<Values::Pattern>(draw));
+  } else if (draw < 20) {
+    values.set_pattern(Values::MIXED);
+  } else if (draw < 22) {
+    values.set_pattern(Values::NORMAL_RANGE);
+  } else {
+    values.set_pattern(Values::OCTAVES);
+  }
+  if (values.pattern() == Values::CONSTANT) {
+    values.set_bits(EdgeBits(choices));
+  } else if (values.pattern() != Values::ZERO) {
+    values.set_seed(choices.Below(1u << 16));
+  }
+  if (choices.OneIn(4)) {
+    for (std::uint32_t i = 1 + choices.Below(2); i > 0; --i) {
+      SetBits& set = *values.add_set();
+      set.set_at(choices.Below(512));
+      set.set_bits(EdgeBits(choices));
+    }
+  }
+  return values;
+}
+
+Write GenerateWrite(Choices& choices, const Pool& pool,
+                    const GeneratorOptions& options) {
+  Write write;
+  std::uint32_t tokens = Tokens(choices);
+  if (!options.small && choices.OneIn(16)) tokens += choices.Below(512);
+  GenerateSlots(choices, pool, tokens, *write.mutable_slots());
+  if (choices.OneIn(3)) write.set_input(F16);
+  if (!choices.OneIn(3)) write.set_pe_dim(64);
+  *write.mutable_kv_c() = GenerateValues(choices);
+  if (choices.OneIn(6)) {
+    write.set_kv_c_row_stride(512 + Gap(choices, 8));
+  }
+  if (choices.OneIn(8)) write.set_kv_c_offset(Gap(choices, 8));
+  if (write.pe_dim() != 0) {
+    Values& rope = *write.mutable_k_pe();
+    switch (choices.Below(8)) {
+      case 0:
+        break;  // zeros
+      case 1:
+        rope.set_pattern(Values::SPECIALS);
+        break;
+      case 2:
+        rope.set_pattern(Values::MIXED);
+        break;
+      default:
+        rope.set_pattern(Values::RANDOM_BITS);
+    }
+    if (rope.pattern() != Values::ZERO) rope.set_seed(choices.Below(1u << 16));
+    if (choices.OneIn(6)) {
+      write.set_k_pe_row_stride(64 + Gap(choices, 2));
+    }
+    if (choices.OneIn(8)) write.set_k_pe_offset(Gap(choices, 2));
+  }
+  if (choices.OneIn(8)) {
+    write.set_surplus_rows(static_cast<std::int32_t>(1 + choices.Below(3)));
+  }
+  RepairWrite(write, pool, options);
+  return write;
+}
+
+Gather GenerateGather(Choices& choices, const Pool& pool,
+                      const GeneratorOptions& options) {
+  Gather gather;
+  const CaseLimits limits = LimitsOf(options);
+  const std::uint32_t page = pool.page_size();
+  const std::uint32_t draw = choices.Below(64);
+  const std::uint32_t requests = draw == 0   ? 0
+                                 : draw < 30 ? 1
+                                 : draw < 48 ? 2
+                                 : draw < 60 ? 3 + choices.Below(3)
+                                             : 6 + choices.Below(12);
+  const bool lens = choices.OneIn(3);
+  const bool firsts = choices.OneIn(3);
+  // Many short requests take more pages than their rows fill.
+  const bool short_ones = requests > 5 || choices.OneIn(6);
+  std::uint32_t at = choices.OneIn(5) ? 1 + choices.Below(3) : 0;
+  std::vector<std::uint32_t> from(requests), to(requests);  // columns
+  std::uint32_t columns = choices.Below(3);
+  for (std::uint32_t i = 0; i < requests; ++i) {
+    std::uint32_t rows = short_ones ? choices.Below(3) : Length(choices, page);
+    rows = std::min(rows, limits.dst_rows - std::min(limits.dst_rows, at));
+    gather.add_workspace_starts(static_cast<std::int32_t>(at));
+    at += rows;
+    if (lens) {
+      gather.add_seq_lens(static_cast<std::int32_t>(rows));
+      if (choices.OneIn(4)) at += choices.Below(3);  // rows of nobody
+    }
+    std::uint32_t first = 0;
+    if (firsts) {
+      switch (choices.Below(6)) {
+        case 0:
+          break;
+        case 1:
+          first = 1;
+          break;
+        case 2:
+          first = page - 1;
+          break;
+        case 3:
+          first = page;
+          break;
+        default:
+          first = choices.Below(std::min(3 * page, 40u));
+      }
+      gather.add_seq_starts(static_cast<std::int32_t>(first));
+    }
+    from[i] = first / page;
+    to[i] = rows > 0 ? CeilDiv(first + rows, page) : from[i];
+    columns = std::max(columns, to[i]);
+  }
+  gather.set_dst_rows(std::min(at, limits.dst_rows));
+  if (choices.OneIn(6)) gather.set_dst_row_stride(576 + Gap(choices, 8));
+  gather.set_nope(choices.OneIn(2));
+  Table& table = *gather.mutable_block_table();
+  table.set_rows(requests);
+  table.set_columns(columns + (choices.OneIn(3) ? 1 + choices.Below(3) : 0));
+  TableView(choices, table);
+  GeneratePages(choices, pool.pages(), table,
+                [&](std::uint32_t row, std::uint32_t column) {
+                  if (!table.expanded()) {
+                    return column >= from[row] && column < to[row];
+                  }
+                  bool read = false;
+                  for (std::uint32_t i = 0; i < requests; ++i) {
+                    read |= column >= from[i] && column < to[i];
+                  }
+                  return read;
+                });
+  RepairGather(gather, pool, options);
+  return gather;
+}
+
+Convert GenerateConvert(Choices& choices, const Pool& pool,
+                        const GeneratorOptions& options) {
+  Convert convert;
+  const std::uint32_t page = pool.page_size();
+  Indices& indices = *convert.mutable_token_indices();
+  const std::uint32_t draw = choices.Below(64);
+  indices.set_rows(draw == 0   ? 0
+                   : draw < 28 ? 1
+                   : draw < 56 ? 2 + choices.Below(3)
+                               : 5 + choices.Below(8));
+  switch (choices.Below(8)) {
+    case 0:
+      indices.set_width(1);
+      break;
+    case 1:
+      indices.set_width(2);
+      break;
+    case 2:
+      indices.set_width(choices.OneIn(12)
+                            ? choices.Pick<std::uint32_t>({192, 256, 512, 2176})
+                            : 126 + choices.Below(4));
+      break;
+    default:
+      indices.set_width(3 + choices.Below(14));
+  }
+  const std::uint32_t width = indices.width();
+  indices.set_rows(
+      std::min(indices.rows(), std::max(1u, 512 / std::max(width, 1u))));
+  if (choices.OneIn(6)) indices.set_row_stride(width + Gap(choices, 1));
+  if (choices.OneIn(6)) convert.set_out_row_stride(width + Gap(choices, 1));
+  indices.set_seed(choices.Below(1u << 16));
+  indices.set_valid(choices.Pick<std::uint32_t>(
+      {0, 1, width - 1, width, choices.Below(width + 1)}));
+  indices.set_place(static_cast<Indices::Place>(choices.Below(4)));
+  indices.set_pad(choices.OneIn(2)
+                      ? Indices::MINUS_ONE
+                      : static_cast<Indices::Pad>(choices.Below(4)));
+
+  Table& table = *convert.mutable_block_table();
+  table.set_rows(1 + choices.Below(choices.OneIn(3) ? 1 : 4));
+  table.set_columns(1 + choices.Below(6));
+  TableView(choices, table);
+  const std::uint32_t tokens = table.columns() * page;
+  // Tokens of a few columns only, of all, or past the table too.
+  indices.set_limit(choices.Pick<std::uint32_t>(
+      {tokens, tokens, tokens + page, 1 + choices.Below(tokens)}));
+  if (choices.OneIn(3) && indices.rows() * width > 0) {
+    for (std::uint32_t i = 1 + choices.Below(3); i > 0; --i) {
+      SetIndex& set = *indices.add_set();
+      set.set_at(choices.Below(indices.rows() * width));
+      set.set_value(choices.Pick<std::int32_t>(
+          {0, static_cast<std::int32_t>(tokens - 1),
+           static_cast<std::int32_t>(tokens),
+           static_cast<std::int32_t>(tokens + page - 1),
+           static_cast<std::int32_t>(page - 1), -1, -2,
+           std::numeric_limits<std::int32_t>::min(),
+           std::numeric_limits<std::int32_t>::max()}));
+    }
+  }
+  for (std::uint32_t i = 0; i < indices.rows(); ++i) {
+    convert.mutable_request_ids()->add_values(choices.Below(table.rows()));
+  }
+  convert.set_valid_count(choices.OneIn(2));
+  // Which columns are read depends on the indices; RepairConvert makes what is
+  // read a page.
+  const std::uint32_t read_share = choices.Below(4);
+  GeneratePages(choices, pool.pages(), table,
+                [&](std::uint32_t, std::uint32_t) {
+                  return choices.Below(4) < read_share;
+                });
+  RepairConvert(convert, pool, options);
+  return convert;
+}
+
+Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
+  Case c;
+  Pool& pool = *c.mutable_pool();
+  pool = GeneratePool(choices, options);
+  if (choices.OneIn(2)) c.set_schedule(choices.Below(1u << 16));
+  c.set_poison(choices.Below(1u << 16));
+  enum Call { kWrite, kGather, kConvert };
+  const auto add = [&](Call call) {
+    switch (call) {
+      case kWrite:
+        if (!options.writer) return;
+        *c.add_steps()->mutable_write() = GenerateWrite(choices, pool, options);
+        return;
+      case kGather:
+        if (!options.gather) return;
+        *c.add_steps()->mutable_gather() =
+            GenerateGather(choices, pool, options);
+        return;
+      case kConvert:
+        if (!options.convert) return;
+        *c.add_steps()->mutable_convert() =
+            GenerateConvert(choices, pool, options);
+    }
+  };
+  const auto add_patch = [&] {
+    Patch& patch = *c.add_steps()->mutable_patch();
+    patch.set_slot(choices.Below(pool.page_size() * pool.pages()));
+    patch.set_at(
+        choices.Pick<std::uint32_t>({0, 127, 512, 516, 524, 528, 655}));
+    patch.set_data(std::string(1, static_cast<char>(choices.Pick<int>(
+                                      {0x7f, 0x80, 0xff, 0x00, 0x01}))));
+  };
+  const std::uint32_t program = choices.Below(64);
+  if (program < 26) {
+    add(kWrite);
+  } else if (program < 42) {
+    add(kGather);
+  } else if (program < 53) {
+    add(kConvert);
+  } else if (program < 56) {
+    add(kWrite);
+    add(kWrite);
+  } else if (program < 59) {
+    add(kWrite);
+    add(kGather);
+  } else if (program < 61) {
+    add(kGather);
+    add(kGather);
+  } else if (program < 62) {
+    add(kWrite);
+    add_patch();
+    add(kGather);
+  } else {
+    for (std::uint32_t i = 2 + choices.Below(3); i > 0; --i) {
+      add(choices.Pick<Call>({kWrite, kWrite, kGather, kConvert}));
+    }
+  }
+  if (c.steps_size() == 0) {
+    const Call any[] = {kWrite, kGather, kConvert};
+    const bool enabled[] = {options.writer, options.gather, options.convert};
+    std::uint32_t pick = choices.Below(3);
+    for (int i = 0; i < 3 && !enabled[pick]; ++i) pick = (pick + 1) % 3;
+    add(any[pick]);
+  }
+  if (options.invalid && choices.OneIn(16)) {
+    MakeRefused(c, choices);
+    RepairCase(c, options);
+  }
+  return c;
+}
+
+}  // namespace mlafuzz

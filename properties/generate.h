@@ -1,0 +1,42 @@
+#ifndef MLAFUZZ_PROPERTIES_GENERATE_H_
+#define MLAFUZZ_PROPERTIES_GENERATE_H_
+
+#include "corpus/case.pb.h"
+#include "corpus/image.h"
+#include "properties/choices.h"
+
+namespace mlafuzz {
+
+// What generated cases may contain.
+struct GeneratorOptions {
+  // Kernels that the program calls; a gather case may hold writes before it
+  // only if `writer` is among them.
+  bool writer = true;
+  bool gather = true;
+  bool convert = true;
+  // Also cases that the host must refuse (about one in sixteen).
+  bool invalid = true;
+  // Bounds work to what `corpus/small` promises: at most 5 ms on the host.
+  bool small = true;
+};
+
+// A case that builds (BuildImage succeeds) and is valid, boundary or, where
+// asked for, invalid under BuiltinContract(); never unspecified.
+// Engine-neutral: RapidCheck, libFuzzer and the campaign all draw from here.
+// Every value class of corpus/knobs.h that these kernels have is reachable and
+// not rare.
+Case GenerateCase(Choices& choices, const GeneratorOptions& options);
+
+// Parts, for mutators and single properties.
+Pool GeneratePool(Choices& choices, const GeneratorOptions& options);
+Values GenerateValues(Choices& choices);
+Write GenerateWrite(Choices& choices, const Pool& pool,
+                    const GeneratorOptions& options);
+Gather GenerateGather(Choices& choices, const Pool& pool,
+                      const GeneratorOptions& options);
+Convert GenerateConvert(Choices& choices, const Pool& pool,
+                        const GeneratorOptions& options);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_PROPERTIES_GENERATE_H_

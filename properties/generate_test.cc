@@ -1,0 +1,173 @@
+#include "properties/generate.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "corpus/contracts.h"
+#include "corpus/image.h"
+#include "corpus/knobs.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "gtest/gtest.h"
+#include "oracle/validity.h"
+#include "properties/choices.h"
+#include "properties/repair.h"
+
+namespace mlafuzz {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+constexpr int kCases = 20000;
+
+// The statistics that every campaign rests on: nothing is thrown away, every
+// class is drawn, most of what runs has something to say.
+TEST(GenerateTest, EveryClassIsDrawnAndNothingIsDiscarded) {
+  const Contract contract = BuiltinContract();
+  std::vector<int> drawn(AllKnobs().size());
+  std::vector<int> classes(4);
+  std::uint64_t bytes = 0, steps = 0;
+  std::vector<std::uint64_t> sizes;
+  for (int seed = 0; seed < kCases; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, {});
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
+    for (const int knob : ExercisedKnobs(*image)) ++drawn[knob];
+    sizes.push_back(image->pool.bytes.size());
+    bytes += image->pool.bytes.size();
+    bool refused = false;
+    for (int step = 0; step < static_cast<int>(image->steps.size()); ++step) {
+      if (image->steps[step].is_patch) continue;
+      ++steps;
+      const StepValidity v = Classify(contract, *image, step);
+      ASSERT_NE(v.validity, Validity::kUnspecified) << v.reason << "\n"
+                                                    << FormatCaseText(c);
+      ++classes[static_cast<int>(v.validity)];
+      refused |= v.validity == Validity::kInvalid;
+    }
+    (void)refused;
+  }
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    EXPECT_GE(drawn[i], 20) << AllKnobs()[i].name;
+  }
+  // About one case in sixteen holds a step that must be refused.
+  const double invalid =
+      classes[static_cast<int>(Validity::kInvalid)] / double(steps);
+  EXPECT_GT(invalid, 1 / 32.0);
+  EXPECT_LT(invalid, 1 / 8.0);
+  // The rest is edges: empty requests, skipped slots, no tokens.
+  EXPECT_GT(classes[static_cast<int>(Validity::kValid)] / double(steps), 0.7);
+  // Cases per second is the currency: the median pool stays small.
+  std::nth_element(sizes.begin(), sizes.begin() + kCases / 2, sizes.end());
+  EXPECT_LT(sizes[kCases / 2], 16384u);
+  RecordProperty("mean_pool_bytes", static_cast<int>(bytes / kCases));
+}
+
+TEST(GenerateTest, SameSeedSameCase) {
+  for (int seed = 0; seed < 200; ++seed) {
+    Choices a(seed), b(seed);
+    EXPECT_EQ(CanonicalBinary(GenerateCase(a, {})),
+              CanonicalBinary(GenerateCase(b, {})));
+  }
+}
+
+TEST(GenerateTest, LeavesOutWhatIsNotAskedFor) {
+  for (int seed = 0; seed < 3000; ++seed) {
+    Choices choices(seed);
+    GeneratorOptions options;
+    options.writer = seed % 3 == 0;
+    options.gather = seed % 3 == 1;
+    options.convert = seed % 3 == 2;
+    options.invalid = false;
+    const Case c = GenerateCase(choices, options);
+    ASSERT_GT(c.steps_size(), 0);
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    for (int i = 0; i < c.steps_size(); ++i) {
+      if (c.steps(i).has_patch()) continue;
+      EXPECT_EQ(c.steps(i).has_write(), options.writer);
+      EXPECT_EQ(c.steps(i).has_gather(), options.gather);
+      EXPECT_EQ(c.steps(i).has_convert(), options.convert);
+      const StepValidity v = Classify(BuiltinContract(), *image, i);
+      EXPECT_NE(v.validity, Validity::kInvalid) << v.reason;
+      EXPECT_NE(v.validity, Validity::kUnspecified) << v.reason;
+    }
+  }
+}
+
+TEST(RepairTest, LeavesGeneratedCasesAlone) {
+  int changed = 0;
+  for (int seed = 0; seed < 5000; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, {});
+    Case repaired = c;
+    RepairCase(repaired, {});
+    changed += !MessageDifferencer::Equivalent(c, repaired);
+  }
+  EXPECT_EQ(changed, 0);
+}
+
+// A case that breaks every rule at once comes out usable, and stays as it is
+// the second time.
+TEST(RepairTest, TakesAnything) {
+  for (int seed = 0; seed < 5000; ++seed) {
+    Choices choices(seed);
+    Case c = GenerateCase(choices, {});
+    for (int edits = 1 + choices.Below(6); edits > 0; --edits) {
+      // Any integer field of any message, to any size.
+      google::protobuf::Message* m = &c;
+      for (int depth = 0; depth < 4; ++depth) {
+        const auto* d = m->GetDescriptor();
+        const auto* r = m->GetReflection();
+        const auto* f = d->field(choices.Below(d->field_count()));
+        using google::protobuf::FieldDescriptor;
+        if (f->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+          if (f->is_repeated()) {
+            const int size = r->FieldSize(*m, f);
+            m = size > 0 ? r->MutableRepeatedMessage(m, f, choices.Below(size))
+                         : r->AddMessage(m, f);
+          } else {
+            m = r->MutableMessage(m, f);
+          }
+          continue;
+        }
+        const std::uint64_t value =
+            choices.Word() >> choices.Pick<int>({0, 32, 48, 60});
+        if (f->is_repeated()) {
+          if (f->cpp_type() == FieldDescriptor::CPPTYPE_INT64) {
+            r->AddInt64(m, f, static_cast<std::int64_t>(value));
+          } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+            r->AddInt32(m, f, static_cast<std::int32_t>(value));
+          }
+        } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+          r->SetUInt32(m, f, static_cast<std::uint32_t>(value));
+        } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_UINT64) {
+          r->SetUInt64(m, f, value);
+        } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
+          r->SetInt32(m, f, static_cast<std::int32_t>(value));
+        } else if (f->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
+          r->SetEnumValue(m, f, static_cast<int>(value));
+        }
+        break;
+      }
+    }
+    RepairCase(c, {});
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
+    for (int i = 0; i < c.steps_size(); ++i) {
+      if (c.steps(i).has_patch()) continue;
+      const StepValidity v = Classify(BuiltinContract(), *image, i);
+      ASSERT_NE(v.validity, Validity::kUnspecified) << v.reason << "\n"
+                                                    << FormatCaseText(c);
+    }
+    Case again = c;
+    RepairCase(again, {});
+    EXPECT_TRUE(MessageDifferencer::Equivalent(c, again)) << FormatCaseText(c);
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz

@@ -1,0 +1,268 @@
+#include "properties/ledger/ledger.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "corpus/contracts.h"
+#include "oracle/expect.h"
+#include "oracle/validity.h"
+#include "oracle/verdict.h"
+
+namespace mlafuzz {
+namespace {
+
+constexpr std::int64_t kLatent = 512;
+
+const Contract& Builtin() {
+  static const Contract* const kContract = new Contract(BuiltinContract());
+  return *kContract;
+}
+
+// The contract that the wrong kernel follows, if it is one.
+std::optional<Contract> WrongContract(const LedgerEntry& entry) {
+  for (const Kernel kernel : entry.kernels) {
+    for (const Neighbour& n : Neighbours(Builtin(), kernel)) {
+      if (n.field == entry.field && n.changed == entry.value) {
+        return n.contract;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Some slot that "only -1 is skipped" sends outside the pool. A product of the
+// very lowest ones wraps around in 64 bits and may land on a row that another
+// token writes: which of the two stands is then a matter of order.
+bool AddressesOutside(const StepImage& step) {
+  const Tensor& slots = *step.Find(TensorId::kSlotMapping);
+  for (std::int64_t token = 0; token < slots.shape[0]; ++token) {
+    std::int64_t slot;
+    std::memcpy(&slot, slots.bytes.data() + 8 * token, 8);
+    if (slot < -1 && slot > -(std::int64_t{1} << 40)) return true;
+  }
+  return false;
+}
+
+// Requests lie on more pages than their rows fill.
+bool MorePagesThanRowsFill(const PoolImage& pool, const StepImage& step) {
+  const Tensor& dst = *step.Find(TensorId::kDst);
+  const Tensor& starts = *step.Find(TensorId::kWorkspaceStarts);
+  const Tensor* lens = step.Find(TensorId::kSeqLens);
+  const Tensor* firsts = step.Find(TensorId::kSeqStarts);
+  const auto at = [](const Tensor& t, std::int64_t i) {
+    std::int32_t value;
+    std::memcpy(&value, t.bytes.data() + 4 * i, 4);
+    return std::int64_t{value};
+  };
+  std::int64_t pages = 0;
+  const std::int64_t n = starts.shape[0];
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t rows =
+        lens != nullptr
+            ? at(*lens, i)
+            : (i + 1 < n ? at(starts, i + 1) : dst.shape[0]) - at(starts, i);
+    if (rows <= 0) continue;
+    const std::int64_t first = firsts != nullptr ? at(*firsts, i) : 0;
+    pages += (first % pool.page_size + rows - 1) / pool.page_size + 1;
+  }
+  return pages > (dst.shape[0] + pool.page_size - 1) / pool.page_size;
+}
+
+// Some code is not the high byte of its 16-bit value.
+bool CodesAreNotHighBytes(const CaseImage& image, const StepImage& step,
+                          const std::vector<std::uint8_t>& pool_after) {
+  const Tensor& kv = *step.Find(TensorId::kKvC);
+  const Tensor& slots = *step.Find(TensorId::kSlotMapping);
+  for (std::int64_t token = 0; token < slots.shape[0]; ++token) {
+    std::int64_t slot;
+    std::memcpy(&slot, slots.bytes.data() + 8 * token, 8);
+    if (slot < 0) continue;
+    const std::uint8_t* codes = pool_after.data() + image.pool.RowAt(slot);
+    const std::uint8_t* values = kv.bytes.data() + token * kv.strides[0] * 2;
+    for (std::int64_t i = 0; i < kLatent; ++i) {
+      if (codes[i] != values[2 * i + 1]) return true;
+    }
+  }
+  return false;
+}
+
+class Walker {
+ public:
+  Walker(const LedgerEntry& entry, const CaseImage& image)
+      : entry_(entry),
+        image_(image),
+        wrong_(WrongContract(entry)),
+        pool_(image.pool) {}
+
+  Reach Run() {
+    Reach reach;
+    for (int i = 0; i < static_cast<int>(image_.steps.size()); ++i) {
+      const StepImage& step = image_.steps[i];
+      if (step.is_patch) {
+        ApplyPatch(step.step->patch(), pool_);
+        continue;
+      }
+      const Validity validity = Classify(Builtin(), image_, i).validity;
+      const bool runs =
+          validity == Validity::kValid || validity == Validity::kBoundary;
+      const Expectation right =
+          runs ? Expect(Builtin(), image_, i, pool_.bytes) : Expectation();
+      if (std::find(entry_.kernels.begin(), entry_.kernels.end(),
+                    step.kernel) != entry_.kernels.end()) {
+        reach.reached |= runs || ReachesRefused();
+        reach.triggered |= Triggers(i, runs, right);
+      }
+      if (!right.pool.empty()) pool_.bytes = right.pool;
+    }
+    return reach;
+  }
+
+ private:
+  // An impostor without host checks.
+  bool ReachesRefused() const { return entry_.target == "mutant:does-nothing"; }
+
+  bool Triggers(int index, bool runs, const Expectation& right) const {
+    const StepImage& step = image_.steps[index];
+    if (wrong_.has_value()) {
+      if (!runs) return false;
+      if (entry_.field == "writer.slots") return AddressesOutside(step);
+      if (entry_.field == "gather.page_tasks") {
+        return MorePagesThanRowsFill(image_.pool, step);
+      }
+      const Expectation wrong = Expect(*wrong_, image_, index, pool_.bytes);
+      return wrong.outside_writes > 0 || wrong.pool != right.pool ||
+             wrong.outputs != right.outputs;
+    }
+    if (entry_.target == "mutant:refuses-all") return runs;
+    if (entry_.target == "mutant:does-nothing") {
+      // It takes what it should refuse, and leaves what it should write.
+      return !runs || Changes(step, right);
+    }
+    if (!runs) return false;
+    if (entry_.target == "mutant:payload-fallthrough") {
+      return CodesAreNotHighBytes(
+          image_, step, right.pool.empty() ? pool_.bytes : right.pool);
+    }
+    return false;
+  }
+
+  // Whether the step changes anything.
+  bool Changes(const StepImage& step, const Expectation& right) const {
+    if (!right.pool.empty() && right.pool != pool_.bytes) return true;
+    for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+      if (step.tensors[i].output && right.outputs[i] != step.tensors[i].bytes) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const LedgerEntry& entry_;
+  const CaseImage& image_;
+  const std::optional<Contract> wrong_;
+  PoolImage pool_;
+};
+
+}  // namespace
+
+const std::vector<LedgerEntry>& Ledger() {
+  using namespace property;  // NOLINT: names of properties alone
+  constexpr Kernel kWriter = Kernel::kWriter, kGatherKernel = Kernel::kGather,
+                   kConvertKernel = Kernel::kConvert;
+  static const std::vector<LedgerEntry>* const kLedger =
+      new std::vector<LedgerEntry>{
+          {"mutant:nope-stale-tail",
+           {kWriter},
+           {kNopeTail, "zero-rope", "nope-tail-through-gather"},
+           "writer.tail",
+           "TAIL_UNCHANGED",
+           "writer.tail="},
+          {"mutant:fp16-bit-amax",
+           {kWriter},
+           {kWriterRow, "negation", "power-of-two-scaling", "round-trip"},
+           "writer.fp16_amax",
+           "FP16_RAW_BITS",
+           "writer.fp16_amax="},
+          {"mutant:writer-negative-slot",
+           {kWriter},
+           {kSlots, kWrittenSet, kMemory},
+           "writer.slots",
+           "MINUS_ONE_SKIPPED",
+           "writer.slots="},
+          {"mutant:payload-fallthrough",
+           {kWriter},
+           {kWriterRow, "round-trip", "power-of-two-scaling"},
+           "",
+           "",
+           "codes-only"},
+          {"mutant:scale-reciprocal",
+           {kWriter},
+           {kWriterRow},
+           "writer.scale_division",
+           "TIMES_RECIPROCAL",
+           "writer.scale_division="},
+          {"mutant:gather-stale-tail",
+           {kGatherKernel},
+           {kGatherTail, "two-poison"},
+           "gather.nope_tail",
+           "NOPE_TAIL_VERBATIM",
+           "gather.nope_tail="},
+          {"mutant:gather-drops-pages",
+           {kGatherKernel},
+           {kGather, "batch-single"},
+           "gather.page_tasks",
+           "ROWS_ONLY",
+           "gather.page_tasks="},
+          {"mutant:table-row-from-shape",
+           {kGatherKernel},
+           {kGather, kMemory, "two-poison", "batch-single"},
+           "gather.table_row",
+           "TABLE_ROW_SHAPE",
+           ""},
+          {"mutant:missing-syncwarp",
+           {kGatherKernel},
+           {kGather, kLanes, "schedule"},
+           "",
+           "",
+           ""},
+          {"mutant:index-zero-for-invalid",
+           {kConvertKernel},
+           {kConvert, "page-relabelling"},
+           "convert.invalid",
+           "INVALID_ZERO",
+           "convert.invalid="},
+          {"mutant:does-nothing",
+           {kWriter, kGatherKernel, kConvertKernel},
+           {kWriterRow, kSlots, kGather, kConvert, kValidCount, kRefusal},
+           "",
+           "",
+           ""},
+          {"mutant:refuses-all",
+           {kWriter, kGatherKernel, kConvertKernel},
+           {kRefusal},
+           "",
+           "",
+           ""},
+          {"mutant:returns-inputs",
+           {kWriter, kGatherKernel, kConvertKernel},
+           {kWriterRow, kSlots, kGather, kConvert, kValidCount, kWrittenSet},
+           "",
+           "",
+           ""},
+      };
+  return *kLedger;
+}
+
+const LedgerEntry* FindInLedger(absl::string_view target) {
+  for (const LedgerEntry& entry : Ledger()) {
+    if (target == entry.target) return &entry;
+  }
+  return nullptr;
+}
+
+Reach ReachOf(const LedgerEntry& entry, const CaseImage& image) {
+  return Walker(entry, image).Run();
+}
+
+}  // namespace mlafuzz

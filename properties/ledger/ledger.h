@@ -1,0 +1,49 @@
+#ifndef MLAFUZZ_PROPERTIES_LEDGER_LEDGER_H_
+#define MLAFUZZ_PROPERTIES_LEDGER_LEDGER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "corpus/image.h"
+
+namespace mlafuzz {
+
+// What is known about one wrong kernel and its judges. Kernel bodies know
+// nothing of this; it is how the harness measures itself (reached, triggered,
+// detected, after Magma's canaries), on the host and without running anything.
+struct LedgerEntry {
+  std::string target;           // "mutant:nope-stale-tail"
+  std::vector<Kernel> kernels;  // wrong ones
+  // Properties of which at least one must see it: oracle/verdict.h's and
+  // relations. What else fails beside them is no surprise.
+  std::vector<std::string> properties;
+  // The contract field that explains it and the value that the kernel behaves
+  // as; empty for a fault that is no rule.
+  std::string field;
+  std::string value;
+  // Start of the key that a diagnosis must give ("writer.tail=", "codes-only");
+  // empty if the damage has no stable shape.
+  std::string key;
+};
+
+// One entry for every wrong target of AllTargets(), in its order.
+const std::vector<LedgerEntry>& Ledger();
+// nullptr if there is none.
+const LedgerEntry* FindInLedger(absl::string_view target);
+
+struct Reach {
+  // A step calls a wrong kernel, and its host lets it through.
+  bool reached = false;
+  // Right and wrong kernel must leave different bytes behind (or end
+  // differently): a harness that passes this case has missed the fault. False
+  // for faults that show only under some lane schedule.
+  bool triggered = false;
+};
+
+// For a case of valid, boundary and invalid steps under BuiltinContract().
+Reach ReachOf(const LedgerEntry& entry, const CaseImage& image);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_PROPERTIES_LEDGER_LEDGER_H_

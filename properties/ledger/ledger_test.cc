@@ -1,0 +1,185 @@
+#include "properties/ledger/ledger.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "corpus/contracts.h"
+#include "gtest/gtest.h"
+#include "properties/checker.h"
+#include "properties/generate.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+bool IsMutant(const std::string& name) { return name.rfind("mutant:", 0) == 0; }
+
+TEST(LedgerTest, HasEveryWrongTargetAndNoOther) {
+  std::vector<std::string> wrong, entries;
+  for (const TargetInfo& target : AllTargets()) {
+    if (!IsMutant(target.name)) continue;
+    wrong.push_back(target.name);
+    const LedgerEntry* entry = FindInLedger(target.name);
+    ASSERT_NE(entry, nullptr) << target.name;
+    EXPECT_EQ(entry->kernels, target.replaces) << target.name;
+    EXPECT_FALSE(entry->properties.empty()) << target.name;
+  }
+  for (const LedgerEntry& entry : Ledger()) entries.push_back(entry.target);
+  EXPECT_EQ(wrong, entries);
+  EXPECT_EQ(FindInLedger("mutant:none"), nullptr);
+}
+
+TEST(LedgerTest, FieldsAreContractFields) {
+  for (const LedgerEntry& entry : Ledger()) {
+    if (entry.field.empty()) continue;
+    const std::vector<Neighbour> all =
+        Neighbours(BuiltinContract(), entry.kernels[0]);
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Neighbour& n) {
+      return n.field == entry.field && n.changed == entry.value;
+    })) << entry.target;
+  }
+}
+
+struct Seen {
+  std::set<std::string> properties;
+  std::set<std::string> keys;
+  int reached = 0, triggered = 0, detected = 0, first = -1;
+};
+
+Seen Campaign(const LedgerEntry& entry, int cases, bool relations) {
+  Seen seen;
+  absl::StatusOr<TargetSet> targets = MakeTargetSet(entry.target);
+  EXPECT_TRUE(targets.ok()) << targets.status();
+  std::unique_ptr<Executor> executor = MakeHostExecutor();
+  CaseChecker checker(*targets, *executor);
+  for (int seed = 0; seed < cases; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, {});
+    CaseResult result;
+    const absl::Status status =
+        checker.CheckCase(c, {.all_relations = relations}, &result);
+    EXPECT_TRUE(status.ok()) << status;
+    const Reach reach = ReachOf(entry, result.image);
+    bool failed = false;
+    for (const Check& check : result.checks) {
+      if (!IsFailure(check.verdict)) continue;
+      failed = true;
+      seen.properties.insert(check.property);
+      if (seen.detected < 30) {
+        seen.keys.insert(checker.Why(result, check).key);
+      }
+    }
+    seen.reached += reach.reached;
+    seen.triggered += reach.triggered;
+    seen.detected += failed;
+    if (failed && seen.first < 0) seen.first = seed + 1;
+    // Nothing is missed; nothing is seen where nothing is wrong.
+    if (reach.triggered) {
+      EXPECT_TRUE(failed) << "missed by " << entry.target << "\n"
+                          << FormatCaseText(c);
+    }
+    // A relation may call kernels that the case does not.
+    if (failed && !relations) {
+      EXPECT_TRUE(reach.reached) << entry.target << "\n" << FormatCaseText(c);
+      // INT64_MIN times a row is an address too, if not always a wrong one.
+      if (!entry.field.empty() && entry.field != "writer.slots") {
+        EXPECT_TRUE(reach.triggered) << entry.target << "\n"
+                                     << FormatCaseText(c);
+      }
+    }
+  }
+  return seen;
+}
+
+class LedgerDetection : public testing::TestWithParam<LedgerEntry> {};
+
+// Each twin is found by a property that is meant to, by its field, and on
+// every case that triggers it.
+TEST_P(LedgerDetection, IsFoundAndNamed) {
+  const LedgerEntry& entry = GetParam();
+  const Seen seen = Campaign(entry, 1000, /*relations=*/false);
+  EXPECT_GT(seen.detected, 0);
+  EXPECT_GE(seen.reached, seen.triggered);
+  EXPECT_LE(seen.first, 1000);
+  EXPECT_TRUE(std::any_of(
+      entry.properties.begin(), entry.properties.end(),
+      [&](const std::string& p) { return seen.properties.count(p) > 0; }));
+  if (!entry.key.empty()) {
+    EXPECT_TRUE(std::any_of(
+        seen.keys.begin(), seen.keys.end(),
+        [&](const std::string& key) { return key.rfind(entry.key, 0) == 0; }));
+  }
+  RecordProperty("reached", seen.reached);
+  RecordProperty("triggered", seen.triggered);
+  RecordProperty("detected", seen.detected);
+  RecordProperty("first", seen.first);
+}
+
+// Relations that the ledger names see it too: they stand on their own.
+TEST_P(LedgerDetection, IsSeenByItsRelations) {
+  const LedgerEntry& entry = GetParam();
+  std::set<std::string> relations;
+  for (const Relation& r : AllRelations()) relations.insert(r.name);
+  std::set<std::string> expected;
+  for (const std::string& p : entry.properties) {
+    if (relations.count(p) > 0) expected.insert(p);
+  }
+  if (expected.empty()) return;
+  const Seen seen = Campaign(entry, 300, /*relations=*/true);
+  for (const std::string& p : expected) {
+    EXPECT_EQ(seen.properties.count(p), 1) << p;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LedgerDetection, testing::ValuesIn(Ledger()),
+                         [](const testing::TestParamInfo<LedgerEntry>& entry) {
+                           std::string name =
+                               entry.param.target.substr(sizeof("mutant:") - 1);
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+// Whatever is right passes: builtin in both scale conventions, and controls
+// that map their lanes another way. In parts, so that they run side by side.
+class RightKernels : public testing::TestWithParam<int> {};
+
+constexpr int kParts = 8;
+
+TEST_P(RightKernels, AreNeverFlagged) {
+  for (const TargetInfo& target : AllTargets()) {
+    if (IsMutant(target.name)) continue;
+    absl::StatusOr<TargetSet> targets = MakeTargetSet(target.name);
+    ASSERT_TRUE(targets.ok()) << targets.status();
+    std::unique_ptr<Executor> executor = MakeHostExecutor();
+    CaseChecker checker(*targets, *executor);
+    const int cases = (target.name == "builtin" ? 20000 : 2000) / kParts;
+    for (int i = 0; i < cases; ++i) {
+      const int seed = 1000000 + GetParam() * cases + i;
+      Choices choices(seed);
+      const Case c = GenerateCase(choices, {});
+      CaseResult result;
+      // A relation on every eighth case: each is drawn some hundred times.
+      const absl::Status status =
+          checker.CheckCase(c,
+                            {.relations_per_case = i % 8 == 0,
+                             .relation_seed = static_cast<std::uint64_t>(seed)},
+                            &result);
+      ASSERT_TRUE(status.ok()) << status;
+      for (const Check& check : result.checks) {
+        ASSERT_FALSE(IsFailure(check.verdict))
+            << target.name << " " << check.property << ": " << check.detail
+            << "\n"
+            << FormatCaseText(c);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, RightKernels, testing::Range(0, kParts));
+
+}  // namespace
+}  // namespace mlafuzz

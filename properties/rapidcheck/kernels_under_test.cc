@@ -1,0 +1,86 @@
+#include "properties/rapidcheck/kernels_under_test.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "corpus/codec.h"
+#include "properties/relations.h"
+#include "rapidcheck.h"
+
+namespace mlafuzz {
+namespace {
+
+[[noreturn]] void Die(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  std::abort();
+}
+
+}  // namespace
+
+const TargetSet& KernelsUnderTest() {
+  static const TargetSet* const kTargets = [] {
+    const char* name = std::getenv("MLAFUZZ_TARGET");
+    absl::StatusOr<TargetSet> set =
+        MakeTargetSet(name != nullptr && *name != '\0' ? name : "builtin");
+    if (!set.ok()) Die(set.status());
+    return new TargetSet(*set);
+  }();
+  return *kTargets;
+}
+
+Executor& PropertyExecutor() {
+  static Executor* const kExecutor = MakeHostExecutor().release();
+  return *kExecutor;
+}
+
+CaseResult Run(const Case& c, bool relations) {
+  CaseChecker checker(KernelsUnderTest(), PropertyExecutor());
+  CaseResult result;
+  if (absl::Status s =
+          checker.CheckCase(c, {.all_relations = relations}, &result);
+      !s.ok()) {
+    Die(s);
+  }
+  return result;
+}
+
+void HoldsFor(const Case& c, std::initializer_list<const char*> properties) {
+  const CaseResult result = Run(c);
+  for (const Check& check : result.checks) {
+    bool asked = properties.size() == 0;
+    for (const char* property : properties) asked |= check.property == property;
+    if (!asked || !IsFailure(check.verdict)) continue;
+    RC_LOG() << KernelName(check.kernel) << " of step " << check.step << ", "
+             << check.property << ": " << check.detail << "\n";
+    RC_FAIL("the property does not hold");
+  }
+}
+
+void RelationHolds(const Case& c, const std::string& name) {
+  const CaseResult result = Run(c);
+  CaseChecker checker(KernelsUnderTest(), PropertyExecutor());
+  const Contracts contracts = checker.contracts();
+  bool applied = false;
+  for (const Relation& r : AllRelations()) {
+    if (name != r.name || !r.applies(contracts, result.image)) continue;
+    std::vector<Check> checks;
+    const absl::Status status =
+        r.run(KernelsUnderTest(), PropertyExecutor(), contracts, result.image,
+              result.observation, CaseHash(c), &checks);
+    if (!status.ok()) Die(status);
+    for (const Check& check : checks) {
+      applied |= check.verdict != Verdict::kSkipped;
+      if (!IsFailure(check.verdict)) continue;
+      RC_LOG() << KernelName(check.kernel) << " of step " << check.step << ": "
+               << check.detail << "\n";
+      RC_FAIL("the relation does not hold");
+    }
+  }
+  // What does not end well has other checks; what has nothing to compare is
+  // no evidence.
+  RC_PRE(applied);
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,68 @@
+#include "properties/relations.h"
+
+#include "properties/relations/batch_single.h"
+#include "properties/relations/page_relabelling.h"
+#include "properties/relations/round_trip.h"
+#include "properties/relations/same_run.h"
+#include "properties/relations/step_relation.h"
+#include "properties/relations/tile_algebra.h"
+#include "properties/relations/two_poison.h"
+#include "properties/relations/zero_rope.h"
+
+namespace mlafuzz {
+namespace {
+
+// A name as a template argument.
+template <std::size_t n>
+struct Name {
+  constexpr Name(const char (&text)[n]) {
+    for (std::size_t i = 0; i < n; ++i) value[i] = text[i];
+  }
+  char value[n];
+};
+
+template <Name name, typename R, Kernel kernel>
+Relation Make() {
+  static constexpr Name kName = name;
+  return {kName.value, kernel, &AppliesToCase<R, kernel>,
+          [](const TargetSet& targets, Executor& executor,
+             const Contracts& contracts, const CaseImage& image,
+             const Observation& plain, std::uint64_t seed,
+             std::vector<Check>* checks) {
+            return RunOnCase<R, kernel>(kName.value, targets, executor,
+                                        contracts, image, plain, seed, checks);
+          }};
+}
+
+template <Name name, typename R>
+void AddForAll(std::vector<Relation>& all) {
+  all.push_back(Make<name, R, Kernel::kWriter>());
+  all.push_back(Make<name, R, Kernel::kGather>());
+  all.push_back(Make<name, R, Kernel::kConvert>());
+}
+
+}  // namespace
+
+const std::vector<Relation>& AllRelations() {
+  static const std::vector<Relation>* const kAll = [] {
+    auto* all = new std::vector<Relation>();
+    AddForAll<"two-poison", TwoPoison>(*all);
+    AddForAll<"run-twice", RunTwice>(*all);
+    AddForAll<"schedule", OtherSchedule>(*all);
+    AddForAll<"page-relabelling", PageRelabelling>(*all);
+    AddForAll<"batch-single", BatchSingle>(*all);
+    all->push_back(
+        Make<"tile-permutation", TilePermutation, Kernel::kWriter>());
+    all->push_back(Make<"negation", Negation, Kernel::kWriter>());
+    all->push_back(
+        Make<"power-of-two-scaling", PowerOfTwoScaling, Kernel::kWriter>());
+    all->push_back(Make<"zero-rope", ZeroRope, Kernel::kWriter>());
+    all->push_back(Make<"round-trip", RoundTrip, Kernel::kWriter>());
+    all->push_back(Make<"nope-tail-through-gather", NopeTailThroughGather,
+                        Kernel::kWriter>());
+    return all;
+  }();
+  return *kAll;
+}
+
+}  // namespace mlafuzz

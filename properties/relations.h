@@ -1,0 +1,38 @@
+#ifndef MLAFUZZ_PROPERTIES_RELATIONS_H_
+#define MLAFUZZ_PROPERTIES_RELATIONS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "corpus/image.h"
+#include "corpus/observation.h"
+#include "kernels/executor.h"
+#include "kernels/target.h"
+#include "oracle/judge.h"
+
+namespace mlafuzz {
+
+// A property that compares two runs and needs no oracle for the values: the
+// kernel against itself under a change that must not matter, or must matter in
+// a known way.
+struct Relation {
+  // "two-poison", "run-twice", "schedule", "page-relabelling", "batch-single",
+  // "tile-permutation", "negation", "power-of-two-scaling", "zero-rope",
+  // "round-trip", "nope-tail-through-gather". Each is described in the header
+  // of the same name under properties/relations/.
+  const char* name;
+  Kernel kernel;
+  // Whether it says something about this case (valid steps only).
+  bool (*applies)(const Contracts& contracts, const CaseImage& image);
+  // Appends one Check a judged step. Draws what it needs from `seed`.
+  absl::Status (*run)(const TargetSet& targets, Executor& executor,
+                      const Contracts& contracts, const CaseImage& image,
+                      const Observation& plain, std::uint64_t seed,
+                      std::vector<Check>* checks);
+};
+
+const std::vector<Relation>& AllRelations();
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_PROPERTIES_RELATIONS_H_

@@ -1,0 +1,179 @@
+#include "properties/relations/two_poison.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/value_generator.h"
+#include "oracle/expect.h"
+#include "properties/relations/table_reads.h"
+
+namespace mlafuzz {
+namespace {
+
+// Other bytes: every one of [at, at + count) differs from what it was with
+// high probability, and NaN codes, huge scales and Infs occur.
+class Poisoner {
+ public:
+  explicit Poisoner(std::uint64_t seed) : words_(seed) {}
+
+  void Replace(std::vector<std::uint8_t>& bytes, std::int64_t at,
+               std::int64_t count) {
+    for (std::int64_t i = at; i < at + count; ++i) {
+      const std::uint64_t word = words_.Word(next_++);
+      bytes[static_cast<std::size_t>(i)] =
+          word % 4 == 0   ? 0xff
+          : word % 4 == 1 ? 0x7f
+                          : static_cast<std::uint8_t>(word >> 32);
+    }
+  }
+
+ private:
+  ValueGenerator words_;
+  std::uint64_t next_ = 0;
+};
+
+// The gaps of a two-dimensional tensor, and the rows for which `unread` says
+// so.
+template <typename Unread>
+void PoisonRows(Tensor& t, const Unread& unread, Poisoner& poisoner) {
+  const std::int64_t size = DTypeSize(t.dtype);
+  const std::int64_t used = t.shape[1] * size;
+  const std::int64_t step = t.strides[0] * size;
+  if (step < used) return;  // rows share bytes
+  const std::int64_t end = static_cast<std::int64_t>(t.bytes.size());
+  for (std::int64_t row = 0; row * step < end; ++row) {
+    const std::int64_t at = row * step;
+    const std::int64_t from = unread(row) ? at : std::min(end, at + used);
+    poisoner.Replace(t.bytes, from, std::min(end, at + step) - from);
+  }
+}
+
+void PoisonTable(const StepContext& context, Tensor& table,
+                 Poisoner& poisoner) {
+  // Under other table rules the declared reads are others.
+  if (context.step.kernel == Kernel::kGather) {
+    const GatherContract& g = context.contract().gather();
+    if (g.table_row() != GatherContract::TABLE_ROW_STRIDE) return;
+  } else {
+    const ConvertContract& c = context.contract().convert();
+    if (c.table_row() != ConvertContract::TABLE_ROW_STRIDE ||
+        c.table_columns() != ConvertContract::COLUMNS_BY_SHAPE ||
+        c.negative() != ConvertContract::ANY_NEGATIVE) {
+      return;
+    }
+  }
+  const std::vector<bool> reads = TableReads(context.image.pool, context.step);
+  for (std::size_t i = 0; i < reads.size(); ++i) {
+    if (reads[i]) continue;
+    poisoner.Replace(table.bytes, static_cast<std::int64_t>(4 * i), 4);
+  }
+}
+
+// First byte that differs although the call wrote it in one of the runs.
+// `before` and `after` of the plain run, then of the other.
+std::int64_t FirstLeak(const std::vector<std::uint8_t>& before,
+                       const std::vector<std::uint8_t>& after,
+                       const std::vector<std::uint8_t>& other_before,
+                       const std::vector<std::uint8_t>& other_after) {
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (after[i] == other_after[i]) continue;
+    if (after[i] == before[i] && other_after[i] == other_before[i]) continue;
+    return static_cast<std::int64_t>(i);
+  }
+  return -1;
+}
+
+}  // namespace
+
+bool TwoPoison::Applies(const Contract&, const CaseImage&, const StepImage&) {
+  return true;
+}
+
+absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
+  Poisoner poisoner(context.choices.Word());
+  CaseImage image = OneStep(context);
+  StepImage& step = image.steps[0];
+  const std::vector<std::uint8_t> read_set =
+      PoolReadSet(context.contract(), context.image, context.index);
+  const bool reads_pool = context.step.kernel == Kernel::kGather;
+  for (std::size_t i = 0; i < image.pool.bytes.size(); ++i) {
+    if (reads_pool && read_set[i] != 0) continue;
+    poisoner.Replace(image.pool.bytes, static_cast<std::int64_t>(i), 1);
+  }
+  for (Tensor& t : step.tensors) {
+    // 64 keeps every alignment that a kernel may rely on.
+    t.misalignment =
+        (t.misalignment + 64 * (1 + context.choices.Below(3))) % 256;
+    switch (t.id) {
+      case TensorId::kKvC:
+      case TensorId::kKPe: {
+        std::vector<bool> stored(static_cast<std::size_t>(t.shape[0]));
+        for (const StoredRow& row : StoredRows(context)) {
+          stored[static_cast<std::size_t>(row.token)] = true;
+        }
+        PoisonRows(
+            t,
+            [&](std::int64_t row) {
+              return !stored[static_cast<std::size_t>(row)];
+            },
+            poisoner);
+        break;
+      }
+      case TensorId::kTokenIndices:
+        PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
+        break;
+      case TensorId::kBlockTable:
+        PoisonTable(context, t, poisoner);
+        break;
+      default:
+        if (t.output) {
+          poisoner.Replace(t.bytes, 0,
+                           static_cast<std::int64_t>(t.bytes.size()));
+        }
+    }
+  }
+  Observation observation;
+  if (absl::Status s = Rerun(context, image, &observation, finding);
+      !s.ok() || !finding->ok()) {
+    return s;
+  }
+  const StepObservation& other = observation.steps[0];
+  const std::vector<std::uint8_t>& other_pool = FinalPool(image, observation);
+  if (const std::int64_t at =
+          FirstLeak(context.pool_before, context.pool_after(), image.pool.bytes,
+                    other_pool);
+      at >= 0) {
+    *finding = Finding::Fail(absl::StrCat(
+        "pool byte ", at, " depends on bytes that the call may not read"));
+    return absl::OkStatus();
+  }
+  const bool any_nan = AnyNan(context);
+  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+    const Tensor& t = context.step.tensors[i];
+    if (!t.output) continue;
+    std::vector<std::uint8_t> plain = context.plain.outputs[i];
+    const std::vector<std::uint8_t>& seen = other.outputs[i];
+    // Element by element: a left-alone element keeps all its bytes.
+    const std::size_t size = static_cast<std::size_t>(DTypeSize(t.dtype));
+    for (std::size_t at = 0; at + size <= plain.size(); at += size) {
+      const auto same = [&](const std::vector<std::uint8_t>& a,
+                            const std::vector<std::uint8_t>& b) {
+        return std::memcmp(&a[at], &b[at], size) == 0;
+      };
+      if (same(plain, seen)) continue;
+      if (same(plain, t.bytes) && same(seen, step.tensors[i].bytes)) {
+        std::memcpy(&plain[at], &seen[at], size);
+      }
+    }
+    if (std::string d = FirstTensorDifference(t, plain, seen, any_nan);
+        !d.empty()) {
+      *finding = Finding::Fail(
+          absl::StrCat(d, ": depends on bytes that the call may not read"));
+      return absl::OkStatus();
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace mlafuzz

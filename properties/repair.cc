@@ -1,0 +1,469 @@
+#include "properties/repair.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "corpus/values.h"
+#include "google/protobuf/repeated_field.h"
+
+namespace mlafuzz {
+namespace {
+
+constexpr std::uint32_t kRowBytes = 656;
+constexpr std::uint32_t kLatent = 512;
+constexpr std::uint32_t kDstColumns = 576;
+// Gaps larger than this add bytes and no behaviour.
+constexpr std::uint32_t kMaxGap = 4096;
+
+std::int64_t CeilDiv(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::int64_t Wrap(std::int64_t value, std::int64_t n) {
+  const std::int64_t rest = value % n;
+  return rest < 0 ? rest + n : rest;
+}
+
+std::int64_t Slots(const Pool& pool) {
+  return std::int64_t{pool.page_size()} * pool.pages();
+}
+
+template <typename T>
+void Truncate(google::protobuf::RepeatedField<T>* list, int size) {
+  if (list->size() > size) list->Truncate(size);
+}
+
+template <typename T>
+void Truncate(google::protobuf::RepeatedPtrField<T>* list, int size) {
+  while (list->size() > size) list->RemoveLast();
+}
+
+// A stride in elements: 0, or at least `least` and a multiple of `multiple`.
+// `free`: any stride (one that a host must refuse) from 1 on.
+std::uint32_t RepairStride(std::uint32_t stride, std::uint32_t least,
+                           std::uint32_t multiple, bool free) {
+  if (stride == 0) return 0;
+  if (stride > least + kMaxGap) return 0;
+  if (free) return stride;
+  if (stride < least) return 0;
+  return (stride + multiple - 1) / multiple * multiple;
+}
+
+void RepairPatterns(Values& values, std::uint64_t count) {
+  if (!Values::Pattern_IsValid(values.pattern())) {
+    values.set_pattern(Values::MIXED);
+  }
+  if (values.bits() > 0xffff) values.set_bits(values.bits() & 0xffff);
+  auto* sets = values.mutable_set();
+  int kept = 0;
+  for (int i = 0; i < sets->size(); ++i) {
+    if (sets->Get(i).at() >= count) continue;
+    if (sets->Get(i).bits() > 0xffff) {
+      sets->Mutable(i)->set_bits(sets->Get(i).bits() & 0xffff);
+    }
+    if (kept != i) sets->SwapElements(kept, i);
+    ++kept;
+  }
+  Truncate(sets, kept);
+}
+
+// Makes the slots that are not negative distinct.
+void RepairSlots(Integers& slots, std::int64_t n, std::uint32_t max_tokens) {
+  Truncate(slots.mutable_values(), static_cast<int>(max_tokens));
+  if (slots.count() > max_tokens) slots.set_count(max_tokens);
+  const std::int64_t literal = slots.values_size();
+  const std::int64_t tokens = std::max<std::int64_t>(slots.count(), literal);
+  bool negative = true;
+  for (std::int64_t& slot : *slots.mutable_values()) {
+    if (slot >= n) slot %= n;
+    negative &= slot < 0;
+  }
+  // Generated slots alone are distinct until the domain is used up.
+  if (negative) {
+    if (tokens - literal > n) {
+      slots.set_count(static_cast<std::uint32_t>(literal + n));
+    }
+    return;
+  }
+  if (tokens == 1) return;
+  std::vector<std::int64_t> all = ExpandIntegers(
+      slots, static_cast<std::uint64_t>(tokens), static_cast<std::uint64_t>(n));
+  std::vector<bool> taken(static_cast<std::size_t>(n));
+  bool changed = false;
+  for (std::int64_t& slot : all) {
+    if (slot < 0) continue;
+    if (taken[slot]) {
+      // The next free slot, or none at all.
+      changed = true;
+      std::int64_t next = slot;
+      std::int64_t tries = 0;
+      while (taken[next] && tries < n) {
+        next = (next + 1) % n;
+        ++tries;
+      }
+      slot = tries < n ? next : -1;
+      if (slot < 0) continue;
+    }
+    taken[slot] = true;
+  }
+  if (!changed) return;
+  slots.clear_count();
+  slots.mutable_values()->Assign(all.begin(), all.end());
+}
+
+void RepairTableShape(Table& table, const CaseLimits& limits) {
+  if (table.rows() > limits.requests) table.set_rows(limits.requests);
+  if (table.columns() > limits.table_columns) {
+    table.set_columns(limits.table_columns);
+  }
+  if (table.row_stride() != 0 &&
+      (table.row_stride() < table.columns() ||
+       table.row_stride() > table.columns() + kMaxGap)) {
+    table.set_row_stride(0);
+  }
+  const std::int64_t cells =
+      std::int64_t{table.expanded() ? std::min(table.rows(), 1u)
+                                    : table.rows()} *
+      table.columns();
+  Truncate(table.mutable_pages()->mutable_values(), static_cast<int>(cells));
+  if (table.pages().count() > cells) {
+    table.mutable_pages()->set_count(static_cast<std::uint32_t>(cells));
+  }
+}
+
+// Lets the entry of [row, column] name a page.
+void RepairTableEntry(Table& table, std::int64_t row, std::int64_t column,
+                      std::int64_t pages) {
+  const std::int64_t at =
+      (table.expanded() ? 0 : row * table.columns()) + column;
+  Integers& list = *table.mutable_pages();
+  if (at < list.values_size()) {
+    const std::int64_t page = list.values(static_cast<int>(at));
+    if (page < 0 || page >= pages) {
+      list.set_values(static_cast<int>(at), Wrap(page, pages));
+    }
+  } else if (at >= list.count()) {
+    list.set_count(static_cast<std::uint32_t>(at + 1));
+  }
+}
+
+}  // namespace
+
+CaseLimits LimitsOf(const GeneratorOptions& options) {
+  // Small: 65 tokens and 300 rows are about 1 ms each on the host backend; 2176
+  // is the widest index buffer in use (2048 with its tail, to 128).
+  if (options.small) return {256, 512, 80, 300, 48, 320, 64, 2304, 4608, 6};
+  return {256, 16384, 2048, 4096, 512, 4096, 1024, 2304, 1u << 18, 24};
+}
+
+void RepairPool(Pool& pool, const GeneratorOptions& options) {
+  const CaseLimits limits = LimitsOf(options);
+  if (pool.layout() != LAYOUT_UNSPECIFIED && pool.layout() != FP8_DS_MLA) {
+    pool.clear_layout();
+  }
+  pool.set_page_size(std::clamp(pool.page_size(), 1u, limits.page_size));
+  pool.set_pages(std::clamp<std::uint32_t>(
+      pool.pages(), 1,
+      std::max<std::uint64_t>(1, limits.slots / pool.page_size())));
+  if (pool.row_bytes() != 0 &&
+      (!options.invalid || pool.row_bytes() > 2 * kRowBytes)) {
+    pool.clear_row_bytes();
+  }
+  const std::uint32_t row =
+      pool.row_bytes() != 0 ? pool.row_bytes() : kRowBytes;
+  pool.set_row_stride(RepairStride(pool.row_stride(), row, 8, options.invalid));
+  const std::uint64_t row_stride =
+      pool.row_stride() != 0 ? pool.row_stride() : row;
+  const std::uint64_t dense = row_stride * pool.page_size();
+  if (pool.page_stride() > dense + 4 * kMaxGap ||
+      (!options.invalid && pool.page_stride() < dense)) {
+    pool.clear_page_stride();
+  }
+  if (!options.invalid && pool.page_stride() % 8 != 0) {
+    pool.set_page_stride((pool.page_stride() + 7) / 8 * 8);
+  }
+  if (pool.offset() > 4 * kMaxGap) pool.set_offset(pool.offset() % kMaxGap);
+  if (!options.invalid && pool.offset() % 8 != 0) {
+    pool.set_offset(pool.offset() / 8 * 8);
+  }
+  if (pool.has_fill()) {
+    Fill& fill = *pool.mutable_fill();
+    if (!Fill::Kind_IsValid(fill.kind())) fill.set_kind(Fill::ROWS);
+    if (!Fill::Scales_IsValid(fill.scales())) fill.clear_scales();
+    if (fill.byte() > 255) fill.set_byte(fill.byte() & 255);
+  }
+  auto* patches = pool.mutable_patches();
+  for (int i = patches->size() - 1; i >= 0; --i) {
+    Patch& patch = *patches->Mutable(i);
+    if (patch.at() + std::uint64_t{patch.data().size()} > row) {
+      patches->DeleteSubrange(i, 1);
+    } else if (patch.slot() >= static_cast<std::uint64_t>(Slots(pool))) {
+      patch.set_slot(patch.slot() % Slots(pool));
+    }
+  }
+}
+
+void RepairWrite(Write& write, const Pool& pool,
+                 const GeneratorOptions& options) {
+  const CaseLimits limits = LimitsOf(options);
+  RepairSlots(*write.mutable_slots(), Slots(pool), limits.tokens);
+  const std::int64_t tokens = std::max<std::int64_t>(
+      write.slots().count(), write.slots().values_size());
+  if (write.input() != DTYPE_UNSPECIFIED && write.input() != BF16 &&
+      write.input() != F16 && (write.input() != F32 || !options.invalid)) {
+    write.clear_input();
+  }
+  if (write.latent_dim() != 0 &&
+      (!options.invalid || write.latent_dim() > 2 * kLatent)) {
+    write.clear_latent_dim();
+  }
+  if (write.pe_dim() != 0 && write.pe_dim() != 64 &&
+      (!options.invalid || write.pe_dim() > 256)) {
+    write.set_pe_dim(64);
+  }
+  const std::uint32_t latent =
+      write.latent_dim() != 0 ? write.latent_dim() : kLatent;
+  // Missing source rows are a class of their own; a short stride (rows that
+  // overlap in the source) is nothing that a caller makes.
+  std::int32_t surplus = std::min(write.surplus_rows(), 64);
+  if (surplus < 0) {
+    surplus = options.invalid
+                  ? std::max<std::int32_t>(surplus, -static_cast<int>(tokens))
+                  : 0;
+  }
+  write.set_surplus_rows(surplus);
+  const auto stride = [&](std::uint32_t value, std::uint32_t columns,
+                          std::uint32_t multiple) {
+    if (value < columns) return 0u;
+    return RepairStride(value, columns, multiple, options.invalid);
+  };
+  write.set_kv_c_row_stride(stride(write.kv_c_row_stride(), latent, 8));
+  write.set_k_pe_row_stride(stride(write.k_pe_row_stride(), write.pe_dim(), 2));
+  if (write.pe_dim() == 0) {
+    write.clear_k_pe();
+    write.clear_k_pe_row_stride();
+    write.clear_k_pe_offset();
+  }
+  if (write.kv_c_offset() > kMaxGap) write.clear_kv_c_offset();
+  if (write.k_pe_offset() > kMaxGap) write.clear_k_pe_offset();
+  if (!options.invalid) {
+    write.set_kv_c_offset(write.kv_c_offset() / 8 * 8);
+    write.set_k_pe_offset(write.k_pe_offset() / 2 * 2);
+  }
+  if (write.has_kv_c()) {
+    RepairPatterns(*write.mutable_kv_c(),
+                   static_cast<std::uint64_t>(tokens) * latent);
+  }
+  if (write.has_k_pe()) {
+    RepairPatterns(*write.mutable_k_pe(),
+                   static_cast<std::uint64_t>(tokens) * write.pe_dim());
+  }
+}
+
+void RepairGather(Gather& gather, const Pool& pool,
+                  const GeneratorOptions& options) {
+  const CaseLimits limits = LimitsOf(options);
+  if (gather.dst_rows() > limits.dst_rows) gather.set_dst_rows(limits.dst_rows);
+  if (gather.output() != DTYPE_UNSPECIFIED && gather.output() != BF16 &&
+      (!options.invalid || !DType_IsValid(gather.output()))) {
+    gather.clear_output();
+  }
+  if (gather.dst_columns() != 0 &&
+      (!options.invalid || gather.dst_columns() > 2 * kDstColumns)) {
+    gather.clear_dst_columns();
+  }
+  const std::uint32_t columns =
+      gather.dst_columns() != 0 ? gather.dst_columns() : kDstColumns;
+  gather.set_dst_row_stride(
+      RepairStride(gather.dst_row_stride(), columns, 8, options.invalid));
+
+  Truncate(gather.mutable_workspace_starts(),
+           static_cast<int>(limits.requests));
+  Truncate(gather.mutable_seq_lens(), static_cast<int>(limits.requests));
+  Truncate(gather.mutable_seq_starts(), static_cast<int>(limits.requests));
+  const int requests = gather.workspace_starts_size();
+  Table& table = *gather.mutable_block_table();
+  if (!options.invalid) {
+    table.set_rows(static_cast<std::uint32_t>(requests));
+    if (gather.seq_lens_size() > 0) {
+      gather.mutable_seq_lens()->Resize(requests, 0);
+    }
+    if (gather.seq_starts_size() > 0) {
+      gather.mutable_seq_starts()->Resize(requests, 0);
+    }
+  }
+  RepairTableShape(table, limits);
+
+  // Starts ascend within dst, and lengths end before the next start.
+  const bool lens = gather.seq_lens_size() > 0;
+  std::int32_t previous = 0;
+  for (std::int32_t& start : *gather.mutable_workspace_starts()) {
+    start = std::clamp(
+        start, previous,
+        std::max(previous, static_cast<std::int32_t>(gather.dst_rows())));
+    previous = start;
+  }
+  for (std::int32_t& first : *gather.mutable_seq_starts()) {
+    if (first < 0) first = 0;
+  }
+  for (int i = 0; i < gather.seq_lens_size(); ++i) {
+    const std::int32_t start = i < requests ? gather.workspace_starts(i) : 0;
+    const std::int32_t end = i + 1 < requests
+                                 ? gather.workspace_starts(i + 1)
+                                 : static_cast<std::int32_t>(gather.dst_rows());
+    gather.set_seq_lens(
+        i, std::clamp(gather.seq_lens(i), 0, std::max(0, end - start)));
+  }
+  // Requests that do not agree in number are refused; still no entry that a
+  // request could read may be missing.
+  if (static_cast<int>(table.rows()) < requests && !table.expanded()) {
+    table.set_rows(static_cast<std::uint32_t>(requests));
+  }
+  const std::int64_t page_size = pool.page_size();
+  const auto length = [&](int i) -> std::int64_t {
+    if (lens) return i < gather.seq_lens_size() ? gather.seq_lens(i) : 0;
+    return (i + 1 < requests ? gather.workspace_starts(i + 1)
+                             : static_cast<std::int32_t>(gather.dst_rows())) -
+           gather.workspace_starts(i);
+  };
+  const auto first_of = [&](int i) -> std::int64_t {
+    return i < gather.seq_starts_size() ? gather.seq_starts(i) : 0;
+  };
+  // Columns for all; a first token too far off is moved in.
+  std::int64_t needed = table.columns();
+  for (int i = 0; i < requests; ++i) {
+    const std::int64_t n = length(i);
+    if (n == 0) continue;
+    std::int64_t first = first_of(i);
+    if (CeilDiv(first + n, page_size) > limits.table_columns) {
+      first %= page_size;
+      gather.set_seq_starts(i, static_cast<std::int32_t>(first));
+    }
+    needed = std::max(needed, CeilDiv(first + n, page_size));
+  }
+  if (needed > table.columns()) {
+    table.set_columns(static_cast<std::uint32_t>(needed));
+    if (table.row_stride() != 0 && table.row_stride() < needed) {
+      table.set_row_stride(static_cast<std::uint32_t>(needed + 1));
+    }
+  }
+  for (int i = 0; i < requests; ++i) {
+    const std::int64_t n = length(i);
+    if (n == 0) continue;
+    const std::int64_t first = first_of(i);
+    for (std::int64_t column = first / page_size;
+         column < CeilDiv(first + n, page_size); ++column) {
+      RepairTableEntry(table, i, column, pool.pages());
+    }
+  }
+}
+
+void RepairConvert(Convert& convert, const Pool& pool,
+                   const GeneratorOptions& options) {
+  const CaseLimits limits = LimitsOf(options);
+  Indices& indices = *convert.mutable_token_indices();
+  if (indices.width() > limits.index_width) {
+    indices.set_width(limits.index_width);
+  }
+  indices.set_rows(
+      std::min({indices.rows(), limits.index_rows,
+                indices.width() == 0 ? limits.index_rows
+                                     : limits.index_cells / indices.width()}));
+  const auto stride = [&](std::uint32_t value) {
+    return RepairStride(value, indices.width(), 1, false);
+  };
+  indices.set_row_stride(stride(indices.row_stride()));
+  convert.set_out_row_stride(stride(convert.out_row_stride()));
+  if (!Indices::Place_IsValid(indices.place())) indices.clear_place();
+  if (!Indices::Pad_IsValid(indices.pad())) indices.clear_pad();
+  const std::uint64_t cells = std::uint64_t{indices.rows()} * indices.width();
+  auto* sets = indices.mutable_set();
+  int kept = 0;
+  for (int i = 0; i < sets->size(); ++i) {
+    if (sets->Get(i).at() >= cells) continue;
+    if (kept != i) sets->SwapElements(kept, i);
+    ++kept;
+  }
+  Truncate(sets, kept);
+
+  std::int32_t surplus =
+      options.invalid ? std::min(convert.surplus_requests(), 64) : 0;
+  surplus = std::max(surplus, -static_cast<std::int32_t>(indices.rows()));
+  convert.set_surplus_requests(surplus);
+  Table& table = *convert.mutable_block_table();
+  if (table.rows() == 0) table.set_rows(1);
+  RepairTableShape(table, limits);
+  Integers& ids = *convert.mutable_request_ids();
+  const std::int64_t id_count = indices.rows() + surplus;
+  Truncate(ids.mutable_values(), static_cast<int>(id_count));
+  if (ids.count() > id_count) {
+    ids.set_count(static_cast<std::uint32_t>(id_count));
+  }
+  for (std::int64_t& id : *ids.mutable_values()) id = Wrap(id, table.rows());
+
+  // Entries that are read must name pages. Generated ones do.
+  const std::int64_t total =
+      std::int64_t{table.expanded() ? 1 : table.rows()} * table.columns();
+  bool doubtful = std::max<std::int64_t>(table.pages().values_size(),
+                                         table.pages().count()) < total;
+  for (const std::int64_t page : table.pages().values()) {
+    doubtful |= page < 0 || page >= pool.pages();
+  }
+  if (!doubtful) return;
+  const std::vector<std::int64_t> requests =
+      ExpandIntegers(ids, id_count, table.rows());
+  const std::vector<std::int32_t> tokens = ExpandIndices(indices);
+  const std::uint64_t read =
+      std::min<std::uint64_t>(indices.rows(), id_count) * indices.width();
+  for (std::uint64_t at = 0; at < read; ++at) {
+    if (tokens[at] < 0) continue;
+    const std::int64_t column = tokens[at] / pool.page_size();
+    if (column >= table.columns()) continue;
+    RepairTableEntry(table, requests[at / indices.width()], column,
+                     pool.pages());
+  }
+}
+
+void RepairCase(Case& c, const GeneratorOptions& options) {
+  if (c.format() > 1) c.clear_format();
+  Pool& pool = *c.mutable_pool();
+  RepairPool(pool, options);
+  const std::uint32_t row =
+      pool.row_bytes() != 0 ? pool.row_bytes() : kRowBytes;
+  auto* steps = c.mutable_steps();
+  int kept = 0;
+  for (int i = 0; i < steps->size(); ++i) {
+    Step& step = *steps->Mutable(i);
+    bool keep = kept < LimitsOf(options).steps;
+    switch (step.call_case()) {
+      case Step::kWrite:
+        keep &= options.writer;
+        if (keep) RepairWrite(*step.mutable_write(), pool, options);
+        break;
+      case Step::kGather:
+        keep &= options.gather;
+        if (keep) RepairGather(*step.mutable_gather(), pool, options);
+        break;
+      case Step::kConvert:
+        keep &= options.convert;
+        if (keep) RepairConvert(*step.mutable_convert(), pool, options);
+        break;
+      case Step::kPatch: {
+        Patch& patch = *step.mutable_patch();
+        keep &= patch.at() + std::uint64_t{patch.data().size()} <= row;
+        if (keep && patch.slot() >= static_cast<std::uint64_t>(Slots(pool))) {
+          patch.set_slot(patch.slot() % Slots(pool));
+        }
+        break;
+      }
+      default:
+        keep = false;
+    }
+    if (!keep) continue;
+    if (kept != i) steps->SwapElements(kept, i);
+    ++kept;
+  }
+  Truncate(steps, kept);
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,47 @@
+#ifndef MLAFUZZ_PROPERTIES_REPAIR_H_
+#define MLAFUZZ_PROPERTIES_REPAIR_H_
+
+#include <cstdint>
+
+#include "corpus/case.pb.h"
+#include "properties/generate.h"
+
+namespace mlafuzz {
+
+// How large a case may be. Small ones keep the host backend under 5 ms.
+struct CaseLimits {
+  std::uint32_t page_size;  // rows
+  std::uint64_t slots;      // pages * page_size
+  std::uint32_t tokens;     // of one write
+  std::uint32_t dst_rows;
+  std::uint32_t requests;
+  std::uint32_t table_columns;
+  std::uint32_t index_rows;
+  std::uint32_t index_width;
+  std::uint32_t index_cells;  // rows * width
+  int steps;
+};
+CaseLimits LimitsOf(const GeneratorOptions& options);
+
+// Changes `c` as little as it takes so that it builds, keeps to `options` and
+// has no step that is unspecified under BuiltinContract(): slots are in range
+// or negative and distinct, starts ascend, requests do not overlap in dst,
+// every block-table entry that is read names a page, request ids name table
+// rows. Steps of kernels that `options` leaves out are dropped. Any case may
+// come in, one parsed from an engine's bytes too. Keeps what is already right,
+// classes that a host must refuse included (where `options` allows them).
+// Idempotent.
+void RepairCase(Case& c, const GeneratorOptions& options);
+
+// Parts; `pool` must be repaired already.
+void RepairPool(Pool& pool, const GeneratorOptions& options);
+void RepairWrite(Write& write, const Pool& pool,
+                 const GeneratorOptions& options);
+void RepairGather(Gather& gather, const Pool& pool,
+                  const GeneratorOptions& options);
+void RepairConvert(Convert& convert, const Pool& pool,
+                   const GeneratorOptions& options);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_PROPERTIES_REPAIR_H_
