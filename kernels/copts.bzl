@@ -1,10 +1,10 @@
 """Options for sources with kernels."""
 
 # As nvcc is asked to: no contraction of multiplications and additions, and
-# wide loads of what was written as something else. Under ASan, a report need
-# not end the program (by default it still does: halt_on_error).
+# wide loads of what was written as something else. Under a sanitizer, a report
+# need not end the program (ASan's still does by default: halt_on_error).
 KERNEL_COPTS = [
     "-ffp-contract=off",
     "-fno-strict-aliasing",
-    "-fsanitize-recover=address",
+    "-fsanitize-recover=address,undefined",
 ]

@@ -85,16 +85,19 @@ __device__ inline GatherTask FindTask(const GatherParams& params,
                                       std::int64_t task) {
   for (std::int64_t request = 0; request < params.requests; ++request) {
     const std::int64_t length = RequestLength(params, request);
-    if (length == 0) continue;
     const std::int64_t begin =
         params.seq_starts != nullptr ? params.seq_starts[request] : 0;
     const std::int64_t end = begin + length;
     const std::int64_t first_page = begin / params.page_size;
-    const std::int64_t pages = (end - 1) / params.page_size - first_page + 1;
+    // An empty request that starts inside a page has a task too, as in the
+    // native kernel; it reads nothing.
+    const std::int64_t pages =
+        (end + params.page_size - 1) / params.page_size - first_page;
     if (task >= pages) {
       task -= pages;
       continue;
     }
+    if (length == 0) break;
     const std::int64_t column = first_page + task;
     const std::int64_t page_begin = column * params.page_size;
     const std::int64_t page_end = page_begin + params.page_size;

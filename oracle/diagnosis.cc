@@ -142,18 +142,23 @@ class Diagnostician {
     return {};
   }
 
-  // The process died: the pool is gone, but a rule that addresses rows outside
-  // of it is the likely reason.
+  // The process died: the pool is gone, but a rule that addresses memory
+  // outside of it, or of a tensor, is the likely reason.
   Diagnosis ByDeath() {
     const std::string name = CallStatusName(observed_.status);
     if (observed_.status == CallStatus::kCrash) {
       for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
-        if (n.field != "writer.slots") continue;
         const Expectation other = Expect(n.contract, image_, index_, before_);
-        if (other.outside_writes == 0) continue;
-        return Named(
-            n, absl::StrCat("the process died; that rule sends ",
-                            other.outside_writes, " rows outside the pool"));
+        if (other.outside_writes > 0) {
+          return Named(
+              n, absl::StrCat("the process died; that rule sends ",
+                              other.outside_writes, " rows outside the pool"));
+        }
+        if (!other.unsettled.empty() && n.field != "writer.duplicates") {
+          return Named(n, absl::StrCat("the process died; that rule reads ",
+                                       "outside of the tensors for ",
+                                       other.unsettled.size(), " rows"));
+        }
       }
     }
     return Pattern(name, absl::StrCat("the ", KernelName(step_.kernel),
@@ -180,9 +185,8 @@ class Diagnostician {
       if (matches_) return Evidence::kOutside;
       return other.unsettled.empty() ? Evidence::kExact : Evidence::kUnsettled;
     }
-    if (n.field != "writer.slots" || !ReachesBelowPool(other)) {
-      return Evidence::kNone;
-    }
+    if (n.field != "writer.slots") return Evidence::kNone;
+    if (!ReachesBelowPool(other)) return Evidence::kNone;
     // Another division of a negative slot, or a row half inside: compare from
     // page 0 on alone.
     AfterImage in_pool = after_;

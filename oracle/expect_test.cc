@@ -100,6 +100,11 @@ TEST_F(ExpectTest, NegativeSlotsAreAddresses) {
   EXPECT_EQ(Run().pool[656], 0x7e);
   contract_.mutable_writer()->set_slots(WriterContract::MINUS_ONE_SKIPPED);
   EXPECT_EQ(Run().written, 656);
+  // -2^63 times an even stride is a multiple of 2^64: slot 0.
+  Use("pool { page_size: 1 pages: 1 } steps { write { slots { values: "
+      "-9223372036854775808 } kv_c { pattern: CONSTANT bits: 0x3f80 } } }");
+  EXPECT_EQ(Run().outside_writes, 0);
+  EXPECT_EQ(Run().pool[0], 0x7e);
 }
 
 TEST_F(ExpectTest, GatherByHand) {

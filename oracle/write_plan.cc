@@ -1,6 +1,7 @@
 #include "oracle/write_plan.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
@@ -9,16 +10,19 @@ namespace mlafuzz::oracle {
 namespace {
 
 // Byte of the row that C++'s division (toward zero) gives for any slot, or -1
-// if the row does not lie inside the pool's bytes.
+// if the row does not lie inside the pool's bytes. Addresses wrap at 2^64, so a
+// slot near the smallest integer may well land in the pool.
 std::int64_t RowAddress(const PoolImage& pool, std::int64_t slot,
                         int row_bytes) {
   const std::int64_t size = static_cast<std::int64_t>(pool.bytes.size());
-  const __int128 at =
-      static_cast<__int128>(slot / pool.page_size) * pool.page_stride +
-      static_cast<__int128>(slot % pool.page_size) * pool.row_stride +
-      pool.offset;
-  if (at < 0 || at + row_bytes > size) return -1;
-  return static_cast<std::int64_t>(at);
+  const auto at = static_cast<std::int64_t>(
+      static_cast<std::uint64_t>(slot / pool.page_size) *
+          static_cast<std::uint64_t>(pool.page_stride) +
+      static_cast<std::uint64_t>(slot % pool.page_size) *
+          static_cast<std::uint64_t>(pool.row_stride) +
+      static_cast<std::uint64_t>(pool.offset));
+  if (at < 0 || at > size - row_bytes) return -1;
+  return at;
 }
 
 bool HasRepeats(const std::vector<RowWrite>& rows) {

@@ -24,7 +24,8 @@ namespace {
 struct Series {
   std::vector<std::uint64_t> executions;  // of the seeds that found it
   int runs = 0;
-  int right = 0;     // kernel, property and field as the ledger says
+  int right = 0;     // first by a kernel and property of the ledger
+  int field = 0;     // and with its contract field
   std::string what;  // of the last finding
 };
 
@@ -38,15 +39,12 @@ std::string Percentile(const Series& series, double share) {
   return absl::StrCat(sorted[rank - 1]);
 }
 
-bool AsExpected(const TargetInfo& info, const Failure& f) {
-  const LedgerEntry* entry = FindInLedger(info.name);
-  if (entry == nullptr) return false;
+// Kernel and property as the ledger says.
+bool IsRight(const LedgerEntry& entry, const Failure& f) {
   bool kernel = false;
-  for (const Kernel k : entry->kernels) kernel |= f.kernel() == KernelName(k);
-  const bool property =
-      std::find(entry->properties.begin(), entry->properties.end(),
-                f.property()) != entry->properties.end();
-  return kernel && property && f.field() == entry->field;
+  for (const Kernel k : entry.kernels) kernel |= f.kernel() == KernelName(k);
+  return kernel && std::find(entry.properties.begin(), entry.properties.end(),
+                             f.property()) != entry.properties.end();
 }
 
 struct Settings {
@@ -82,7 +80,11 @@ absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
     if (result->findings.empty()) continue;
     const Finding& first = result->findings.all()[0];
     series.executions.push_back(first.executions_to_find);
-    series.right += AsExpected(info, first.failure);
+    if (const LedgerEntry* entry = FindInLedger(info.name);
+        entry != nullptr && IsRight(*entry, first.failure)) {
+      ++series.right;
+      series.field += first.failure.field() == entry->field;
+    }
     series.what = absl::StrCat(
         first.failure.kernel(), ", ", first.failure.property(), ", ",
         first.failure.field().empty() ? first.failure.key()
@@ -117,9 +119,10 @@ int Run(const Arguments& arguments, const std::string&) {
   std::printf(
       "Kernel executions through the first failure, %s, one job, %d seeds, at "
       "most %d inputs, flavour %s.\n\n"
-      "| target | found as | right | median | 95th percentile | found | byte "
+      "| target | found as | right property | right field | median | 95th "
+      "percentile | found | byte "
       "mutator: median | 95th percentile | found |\n"
-      "|---|---|---|---|---|---|---|---|---|\n",
+      "|---|---|---|---|---|---|---|---|---|---|\n",
       settings.corpora.empty() ? "from an empty corpus"
                                : "from the stored cases",
       static_cast<int>(settings.seeds), static_cast<int>(settings.inputs),
@@ -150,6 +153,7 @@ int Run(const Arguments& arguments, const std::string&) {
         absl::StrJoin(
             {info.name, structured->what,
              absl::StrCat(structured->right, "/", structured->runs),
+             absl::StrCat(structured->field, "/", structured->runs),
              percentile(*structured, 0.5), percentile(*structured, 0.95),
              found(*structured), percentile(bytes, 0.5),
              percentile(bytes, 0.95), found(bytes)},

@@ -67,7 +67,7 @@ struct DecodeExpectation {
 inline constexpr int kDecodeColumns = 512;
 
 // For tests and diagnoses.
-struct DecodeOptions {
+struct ExpectOptions {
   // Per query the splits as [first block, end block); instead of the rule.
   const std::vector<std::vector<std::pair<int, int>>>* splits = nullptr;
   // What wrong kernels do: leave out a split, by its number among those with
@@ -85,7 +85,7 @@ struct DecodeOptions {
 DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
                                int step,
                                absl::Span<const std::uint8_t> pool_before,
-                               const DecodeOptions& options = {});
+                               const ExpectOptions& options = {});
 
 // Whether bf16 `bits` is the nearest-even rounding of some real number within
 // `bound` of `value` (see DecodeExpectation for the special ones).

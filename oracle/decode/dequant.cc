@@ -84,6 +84,11 @@ double Dequantiser::roundings() const {
   return !codes_ && mode_ == Arithmetic::DEQUANTISED_CODES ? 1 : 0;
 }
 
+bool Dequantiser::scale_may_follow() const {
+  return !codes_ && (mode_ == Arithmetic::DEQUANTISED_CODES ||
+                     mode_ == Arithmetic::DEQUANTISED_UNKNOWN);
+}
+
 bool Dequantiser::short_products() const {
   return codes_ || mode_ == Arithmetic::DEQUANTISED_BF16 ||
          mode_ == Arithmetic::DEQUANTISED_CODES;
@@ -192,6 +197,9 @@ RowFacts Dequantiser::Row(const std::uint8_t* row, double* values,
     const float scale = scales[t].value;
     if (!codes_) {
       facts.unknown |= scales[t].unknown;
+      if (scale_may_follow() && std::isfinite(scale)) {
+        facts.growth = std::max<double>(facts.growth, std::fabs(scale));
+      }
       // Anything below the normal range, not finite or of unknown rounding.
       slow[t] = !std::isfinite(scale) ||
                 mode_ == Arithmetic::DEQUANTISED_UNKNOWN ||

@@ -20,6 +20,9 @@ struct RowFacts {
   bool has_radius = false;  // some value is known only within a radius
   bool finite = true;       // all values are
   double largest = 0;       // at least the largest magnitude of a finite value
+  // By how much what is lost below the normal range may grow afterwards: the
+  // largest scale that follows a sum, at least 1.
+  double growth = 1;
   // Every value is an integer multiple of this power of two; 0: not looked for.
   double granule = 0;
 };
@@ -50,6 +53,8 @@ class Dequantiser {
   // Roundings between a code times its scale and the sum over the row, beyond
   // those that Row() simulates.
   double roundings() const;
+  // Whether sums may be formed of codes, their scale following.
+  bool scale_may_follow() const;
   // Whether value times a bf16 number is exact in fp32.
   bool short_products() const;
 
@@ -68,9 +73,12 @@ class Dequantiser {
 // Dequantised rows of consecutive keys of a plan, latent then rope. Large; made
 // once a call and not cleared.
 struct DequantisedRows {
-  // Rows that are dequantised at a time, for all heads: 64 of them in fp64 fit
-  // a second-level cache.
-  static constexpr int kCapacity = 64;
+  // Room for a whole split of the usual size (8 blocks of 64), so that both
+  // sides can share its rows and the cost stays linear in the keys.
+  static constexpr int kCapacity = 512;
+  // Rows that are dequantised and used at a time, for all heads: 64 of them in
+  // fp64 fit a second-level cache.
+  static constexpr int kChunk = 64;
 
   int first = 0;  // key
   int count = 0;

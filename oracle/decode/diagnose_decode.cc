@@ -192,7 +192,7 @@ class Diagnostician {
     if (!mixed.key.empty()) return mixed;
     if (ByBothScales(consider)) return mixed;
     // A kernel's own faults with splits and blocks.
-    DecodeOptions options;
+    ExpectOptions options;
     options.no_rescale = true;
     if (consider(ExpectDecode(contract_, image_, index_, before_, options),
                  Pattern("missing-rescale",
@@ -211,7 +211,7 @@ class Diagnostician {
       }
     }
     if (MostSplits() > 0) {
-      options.dropped_split = DecodeOptions::kLastSplit;
+      options.dropped_split = ExpectOptions::kLastSplit;
       if (consider(ExpectDecode(contract_, image_, index_, before_, options),
                    Pattern("split-partial-dropped",
                            "the merge leaves out the last split"))) {

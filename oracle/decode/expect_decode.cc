@@ -29,7 +29,7 @@ class QueryOracle {
  public:
   QueryOracle(const Contract& contract, const CaseImage& image, int step,
               absl::Span<const std::uint8_t> bytes,
-              const DecodeOptions& options, DecodeExpectation* out)
+              const ExpectOptions& options, DecodeExpectation* out)
       : contract_(contract),
         pool_(image.pool),
         step_(image.steps[static_cast<std::size_t>(step)]),
@@ -57,8 +57,15 @@ class QueryOracle {
       for (std::int64_t h = 0; h < out_.heads; ++h) AnythingRow(Result(h));
       return;
     }
-    RunKeys(plan, oracle::ComputeScores(contract_, pool_, bytes_, step_, query,
-                                        plan, rows_.get()));
+    heads_.resize(static_cast<std::size_t>(out_.heads));
+    std::vector<oracle::HeadScores> scores(heads_.size());
+    for (std::size_t h = 0; h < heads_.size(); ++h) {
+      oracle::ReadQuery(contract_, step_, query, static_cast<std::int64_t>(h),
+                        &heads_[h]);
+      scores[h].t.resize(plan.keys.size());
+      scores[h].radius.resize(plan.keys.size());
+    }
+    RunKeys(plan, /*has_scores=*/false, &scores);
   }
 
  private:
@@ -96,10 +103,10 @@ class QueryOracle {
         .known = true,
         .splits = {{{0, 1}, {{0, 1}}}}};
     rows_->count = 0;
-    const std::vector<oracle::HeadScores> scores(
+    std::vector<oracle::HeadScores> scores(
         static_cast<std::size_t>(out_.heads),
         oracle::HeadScores{{0.0}, {0.0}, -1});
-    RunKeys(slot0, scores);
+    RunKeys(slot0, /*has_scores=*/true, &scores);
     for (std::int64_t h = 0; h < out_.heads; ++h) {
       if (SinkOf(h).present) AnythingRow(Result(h));
       *Result(h).lse = 0;
@@ -108,18 +115,19 @@ class QueryOracle {
   }
 
   int DroppedSplit(const oracle::KeyPlan& plan) const {
-    if (options_.dropped_split != DecodeOptions::kLastSplit) {
+    if (options_.dropped_split != ExpectOptions::kLastSplit) {
       return options_.dropped_split;
     }
     int used = 0;
     for (const oracle::KeyPlan::Split& split : plan.splits) {
       used += split.keys.first != split.keys.end ? 1 : 0;
     }
-    return used > 1 ? used - 1 : DecodeOptions::kNoSplit;
+    return used > 1 ? used - 1 : ExpectOptions::kNoSplit;
   }
 
-  void RunKeys(const oracle::KeyPlan& plan,
-               const std::vector<oracle::HeadScores>& scores) {
+  // Logits are computed split by split where they are not given.
+  void RunKeys(const oracle::KeyPlan& plan, bool has_scores,
+               std::vector<oracle::HeadScores>* scores) {
     const Arithmetic& arithmetic = contract_.arithmetic();
     const std::size_t heads = static_cast<std::size_t>(out_.heads);
     std::vector<std::array<oracle::ReadScale, oracle::kTiles>> v_scales;
@@ -142,8 +150,12 @@ class QueryOracle {
     for (const oracle::KeyPlan::Split& split : plan.splits) {
       if (split.keys.first == split.keys.end) continue;
       if (number++ == dropped) continue;
+      if (!has_scores) {
+        oracle::ComputeScores(contract_, bytes_, step_, heads_, plan,
+                              split.keys, rows_.get(), scores);
+      }
       for (std::size_t h = 0; h < heads; ++h) {
-        oracle::SimulateSplit(arithmetic, plan, split, scores[h], v_scales,
+        oracle::SimulateSplit(arithmetic, plan, split, (*scores)[h], v_scales,
                               options_.no_rescale, &weights[h]);
       }
       oracle::SumValues(contract_, bytes_, plan, split, weights, rows_.get(),
@@ -168,11 +180,12 @@ class QueryOracle {
   const PoolImage& pool_;
   const StepImage& step_;
   const absl::Span<const std::uint8_t> bytes_;
-  const DecodeOptions& options_;
+  const ExpectOptions& options_;
   DecodeExpectation& out_;
-  // Not cleared: half a megabyte.
+  // Not cleared: four megabytes, of which small cases touch little.
   const std::unique_ptr<oracle::DequantisedRows> rows_ =
       std::make_unique_for_overwrite<oracle::DequantisedRows>();
+  std::vector<oracle::QueryHead> heads_;
   std::int64_t query_ = 0;
   bool usable_scale_ = false;
 };
@@ -182,7 +195,7 @@ class QueryOracle {
 DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
                                int step,
                                absl::Span<const std::uint8_t> pool_before,
-                               const DecodeOptions& options) {
+                               const ExpectOptions& options) {
   const StepImage& s = image.steps[static_cast<std::size_t>(step)];
   const Tensor& q = *s.Find(TensorId::kQ);
   DecodeExpectation out;

@@ -232,7 +232,7 @@ TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
   CallOf(c).mutable_indices()->set_valid(150);
   CallOf(c).set_splits(2);
   const Contract declared = BuiltinContract();
-  const auto diagnose = [&](const CaseImage& image, DecodeOptions options) {
+  const auto diagnose = [&](const CaseImage& image, ExpectOptions options) {
     // The emulation has no such fault: the oracle's own rounded prediction.
     const DecodeExpectation e =
         ExpectDecode(declared, image, 0, image.pool.bytes, options);
@@ -261,11 +261,11 @@ TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
                                                image.pool.bytes, seen, *failure)
                                     .key;
   };
-  DecodeOptions drop;
+  ExpectOptions drop;
   drop.dropped_split = 1;
   EXPECT_EQ(diagnose(ImageOf(c), drop), "split-partial-dropped");
   CallOf(c).set_splits(1);
-  DecodeOptions keep;
+  ExpectOptions keep;
   keep.no_rescale = true;
   EXPECT_EQ(diagnose(ImageOf(c), keep), "missing-rescale");
 }

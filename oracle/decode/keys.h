@@ -51,7 +51,7 @@ std::int64_t ActiveLanes(const DecodeContract& contract, const StepImage& step,
 
 KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
                  const StepImage& step, std::int64_t query,
-                 const DecodeOptions& options);
+                 const ExpectOptions& options);
 
 }  // namespace mlafuzz::oracle
 

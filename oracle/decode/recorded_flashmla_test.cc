@@ -35,7 +35,7 @@ const FlashMlaCase& Named(const std::string& name) {
 }
 
 DecodeExpectation Predict(const FlashMlaCase& c, const Contract& contract) {
-  DecodeOptions options;
+  ExpectOptions options;
   options.splits = &c.splits;
   return ExpectDecode(contract, c.image, 0, c.image.pool.bytes, options);
 }

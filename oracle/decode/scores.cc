@@ -144,12 +144,14 @@ void ReadQuery(const Contract& contract, const StepImage& step,
     }
   }
   out->nonzero = 0;
+  out->magnitude = 0;
   std::uint64_t low = 0;  // the lowest fraction bit in sight, as an exponent
   out->granule = kInfinity;
   for (int i = 0; i < out->columns; ++i) {
     const double x = out->value[i];
     if (x == 0) continue;
     ++out->nonzero;
+    out->magnitude += std::fabs(x) + out->radius[i];
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
     const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
     if (exponent == 0x7ff || exponent == 0) {
@@ -165,22 +167,11 @@ void ReadQuery(const Contract& contract, const StepImage& step,
   }
 }
 
-std::vector<HeadScores> ComputeScores(const Contract& contract,
-                                      const PoolImage& pool,
-                                      absl::Span<const std::uint8_t> bytes,
-                                      const StepImage& step, std::int64_t query,
-                                      const KeyPlan& plan,
-                                      DequantisedRows* rows) {
-  const std::int64_t heads = step.Find(TensorId::kQ)->shape[1];
-  const int keys = static_cast<int>(plan.keys.size());
-  std::vector<HeadScores> scores(static_cast<std::size_t>(heads));
-  std::vector<QueryHead> q(static_cast<std::size_t>(heads));
-  for (std::int64_t h = 0; h < heads; ++h) {
-    ReadQuery(contract, step, query, h, &q[h]);
-    scores[h].t.resize(plan.keys.size());
-    scores[h].radius.resize(plan.keys.size());
-  }
-
+void ComputeScores(const Contract& contract,
+                   absl::Span<const std::uint8_t> bytes, const StepImage& step,
+                   absl::Span<const QueryHead> heads, const KeyPlan& plan,
+                   const KeyRange& range, DequantisedRows* rows,
+                   std::vector<HeadScores>* scores) {
   const Arithmetic& arithmetic = contract.arithmetic();
   const ErrorModel errors(arithmetic);
   const Dequantiser dequantiser(contract.qk(), arithmetic, /*codes=*/false);
@@ -194,7 +185,7 @@ std::vector<HeadScores> ComputeScores(const Contract& contract,
       (dequantiser.short_products() ? 0 : 1) + dequantiser.roundings();
   const bool simulate_mma = arithmetic.accumulator() == Arithmetic::MMA &&
                             arithmetic.accumulator_bits() > 0;
-  const bool has_tail = q.empty() || q[0].columns == kQueryColumns;
+  const bool has_tail = !heads.empty() && heads[0].columns == kQueryColumns;
 
   const double scale =
       std::bit_cast<float>(step.step->decode().softmax_scale_bits());
@@ -202,50 +193,55 @@ std::vector<HeadScores> ComputeScores(const Contract& contract,
   // log2(e), its product with the scale and that with the sum: three roundings
   // in any order [4].
   const double scaling = Gamma(3);
-  for (HeadScores& head : scores) {
+  for (HeadScores& head : *scores) {
     head.sentinel = kSentinel * std::min(1.0, std::fabs(to_base_2));
   }
 
-  (void)pool;
-  for (int first = 0; first < keys; first += DequantisedRows::kCapacity) {
-    const int count = std::min(DequantisedRows::kCapacity, keys - first);
-    rows->first = first;
-    rows->count = count;
+  rows->count = 0;
+  for (int first = range.first; first < range.end;) {
+    const int count = std::min(DequantisedRows::kChunk, range.end - first);
+    if (rows->count == 0 || rows->count + count > DequantisedRows::kCapacity) {
+      rows->first = first;
+      rows->count = 0;
+    }
+    const int at = rows->count;  // of the chunk
+    rows->count += count;
     for (int i = 0; i < count; ++i) {
       const Key& key = plan.keys[first + i];
-      RowFacts& facts = rows->facts[i];
+      RowFacts& facts = rows->facts[at + i];
       if (key.at < 0) {
         facts = {.unknown = true};
+        std::fill_n(rows->value[at + i], kQueryColumns, 0.0);
         continue;
       }
       const std::uint8_t* row = bytes.data() + key.at;
-      facts = dequantiser.Row(row, rows->value[i], rows->radius[i]);
+      facts = dequantiser.Row(row, rows->value[at + i], rows->radius[at + i]);
       if (has_tail) {
         const RowFacts rope =
             ReadRope(row + kFp8DsMla.rope_at, facts.granule != 0,
-                     rows->value[i] + kLatent);
+                     rows->value[at + i] + kLatent);
         facts.granule = std::min(facts.granule, rope.granule);
         facts.finite &= rope.finite;
       }
     }
-    for (std::int64_t h = 0; h < heads; ++h) {
-      const QueryHead& head = q[h];
+    for (std::size_t h = 0; h < heads.size(); ++h) {
+      const QueryHead& head = heads[h];
       const double sum_error =
           errors.Sum(head.nonzero, head.columns, rounded, fp8);
       for (int i = 0; i < count; ++i) {
-        double& t = scores[h].t[first + i];
-        double& radius = scores[h].radius[first + i];
-        const RowFacts& facts = rows->facts[i];
+        double& t = (*scores)[h].t[first + i];
+        double& radius = (*scores)[h].radius[first + i];
+        const RowFacts& facts = rows->facts[at + i];
         if (head.unknown || facts.unknown) {
           t = 0;
           radius = kInfinity;
           continue;
         }
-        const Sums s = Dot(head.value, rows->value[i], head.columns);
+        const Sums s = Dot(head.value, rows->value[at + i], head.columns);
         double sum = s.sum;
         double off_centre = 0;
         if (simulate_mma && s.magnitude < kFp32Max) {
-          sum = MmaDot(head.value, rows->value[i], head.columns,
+          sum = MmaDot(head.value, rows->value[at + i], head.columns,
                        static_cast<int>(arithmetic.accumulator_bits()));
           off_centre = std::fabs(sum - s.sum);
         }
@@ -256,7 +252,9 @@ std::vector<HeadScores> ComputeScores(const Contract& contract,
           radius = facts.has_radius || head.has_radius ? kInfinity : 0;
           continue;
         }
-        if (!(s.magnitude < kFp32Max)) {  // some order overflows
+        // Some order overflows, or a sum of codes before its scale.
+        if (!(s.magnitude < kFp32Max) || (dequantiser.scale_may_follow() &&
+                                          !(head.magnitude * 448 < kFp32Max))) {
           radius = kInfinity;
           continue;
         }
@@ -267,15 +265,15 @@ std::vector<HeadScores> ComputeScores(const Contract& contract,
             s.magnitude <= unit * std::ldexp(1.0, errors.ExactBits(fp8))) {
           e = 0;
         } else {
-          e += head.nonzero * errors.Tiny();
+          e += head.nonzero * errors.Tiny() * facts.growth;
         }
         if (facts.has_radius) {
-          e += RadiusSum(head.value, rows->radius[i], kLatent);
+          e += RadiusSum(head.value, rows->radius[at + i], kLatent);
         }
         if (head.has_radius) {
-          e += RadiusSum(rows->value[i], head.radius, kLatent);
+          e += RadiusSum(rows->value[at + i], head.radius, kLatent);
           if (facts.has_radius) {
-            e += RadiusSum(head.radius, rows->radius[i], kLatent);
+            e += RadiusSum(head.radius, rows->radius[at + i], kLatent);
           }
         }
         radius =
@@ -286,8 +284,8 @@ std::vector<HeadScores> ComputeScores(const Contract& contract,
         }
       }
     }
+    first += count;
   }
-  return scores;
 }
 
 }  // namespace mlafuzz::oracle

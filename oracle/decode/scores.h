@@ -23,7 +23,8 @@ struct QueryHead {
   bool unknown = false;  // e.g. an infinite value before quantisation
   int columns = kLatent;
   int nonzero = 0;
-  double granule = 0;  // see RowFacts
+  double magnitude = 0;  // sum of |q|, radii included
+  double granule = 0;    // see RowFacts
 };
 
 // Reads and, where declared, quantises head `head` of query `query`. Under
@@ -40,14 +41,14 @@ struct HeadScores {
   double sentinel = 0;
 };
 
-// Logits of all heads of one query over all keys of its plan; t and radius of
-// the masked lanes do not exist. `rows` is left with the last rows of the plan.
-std::vector<HeadScores> ComputeScores(const Contract& contract,
-                                      const PoolImage& pool,
-                                      absl::Span<const std::uint8_t> bytes,
-                                      const StepImage& step, std::int64_t query,
-                                      const KeyPlan& plan,
-                                      DequantisedRows* rows);
+// Logits of all heads of one query over the keys of `range`, into `scores` (one
+// entry a head, as long as the plan has keys). `rows` is left with the last
+// rows of the range.
+void ComputeScores(const Contract& contract,
+                   absl::Span<const std::uint8_t> bytes, const StepImage& step,
+                   absl::Span<const QueryHead> heads, const KeyPlan& plan,
+                   const KeyRange& range, DequantisedRows* rows,
+                   std::vector<HeadScores>* scores);
 
 }  // namespace mlafuzz::oracle
 

@@ -90,6 +90,9 @@ class Simulation {
     bool anything = false;
     for (int j = split_.keys.first; j < split_.keys.end; ++j) {
       if (std::isinf(dt_[j])) anything = true;
+      // Alone in a split of its own a key is the maximum, and exp2 of what
+      // rounding leaves of t - m may vanish or overflow.
+      if (!plan_.known && 2 * dt_[j] >= -kExp2Underflow) anything = true;
       if (std::isnan(t_[j]) && !std::isinf(dt_[j])) {
         return SplitSummary::State::kNan;
       }
@@ -294,7 +297,8 @@ class Simulation {
       const double relative =
           (e_[at].free + step_error + Gamma(3)) * (1 + 4 * step_error);
       const double spread = std::fabs(x) * relative + tiny;
-      Bounded code = plan_.known ? Codes(x, spread) : Coarse(x, amax, step);
+      Bounded code =
+          plan_.known ? Codes(x, spread) : Coarse(x, spread, amax, step);
       code.radius = code.radius * (1 + step_error) +
                     std::fabs(code.value) * (step_error + Gamma(2));
       Store(tile, at, {code.value * step, code.radius * step}, block);
@@ -330,14 +334,16 @@ class Simulation {
 
   // E4M3 of x by some step that is not known: relative to the largest weight of
   // any block, whose step is at most that of the largest of all.
-  Bounded Coarse(double x, double amax, double step) const {
+  Bounded Coarse(double x, double spread, double amax, double step) const {
     const double least = 0x1p-10 * std::max(amax, 1e-10) / (448 * step);
-    const double first = kUE4m3 * std::fabs(x) + least;
+    const double size = std::fabs(x) + spread;
+    const double first = kUE4m3 * size + least;
     double radius = two_pass() ? kUE4m3 * first + least : first;
     if (arithmetic_.weights() == Arithmetic::WEIGHTS_UNKNOWN) {
       // V may be rounded to bf16 instead of the weight to E4M3, or both.
-      radius = Widen(1, kUBf16) * radius + kUBf16 * std::fabs(x);
+      radius = Widen(1, kUBf16) * radius + kUBf16 * size;
     }
+    radius += spread;
     return {x, radius};
   }
 

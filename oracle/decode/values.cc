@@ -127,7 +127,7 @@ void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
   const bool alike = dequantiser.SameAs(
       Dequantiser(contract.qk(), arithmetic, /*codes=*/false));
   for (int first = split.keys.first; first < split.keys.end;) {
-    int count = std::min(DequantisedRows::kCapacity, split.keys.end - first);
+    int count = std::min(DequantisedRows::kChunk, split.keys.end - first);
     if (alike && rows->first <= first && first < rows->first + rows->count) {
       count = std::min(count, rows->first + rows->count - first);
     } else {

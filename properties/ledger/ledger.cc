@@ -44,31 +44,6 @@ bool AddressesOutside(const StepImage& step) {
   return false;
 }
 
-// Requests lie on more pages than their rows fill.
-bool MorePagesThanRowsFill(const PoolImage& pool, const StepImage& step) {
-  const Tensor& dst = *step.Find(TensorId::kDst);
-  const Tensor& starts = *step.Find(TensorId::kWorkspaceStarts);
-  const Tensor* lens = step.Find(TensorId::kSeqLens);
-  const Tensor* firsts = step.Find(TensorId::kSeqStarts);
-  const auto at = [](const Tensor& t, std::int64_t i) {
-    std::int32_t value;
-    std::memcpy(&value, t.bytes.data() + 4 * i, 4);
-    return std::int64_t{value};
-  };
-  std::int64_t pages = 0;
-  const std::int64_t n = starts.shape[0];
-  for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t rows =
-        lens != nullptr
-            ? at(*lens, i)
-            : (i + 1 < n ? at(starts, i + 1) : dst.shape[0]) - at(starts, i);
-    if (rows <= 0) continue;
-    const std::int64_t first = firsts != nullptr ? at(*firsts, i) : 0;
-    pages += (first % pool.page_size + rows - 1) / pool.page_size + 1;
-  }
-  return pages > (dst.shape[0] + pool.page_size - 1) / pool.page_size;
-}
-
 // Some code is not the high byte of its 16-bit value.
 bool CodesAreNotHighBytes(const CaseImage& image, const StepImage& step,
                           const std::vector<std::uint8_t>& pool_after) {
@@ -127,9 +102,6 @@ class Walker {
     if (wrong_.has_value()) {
       if (!runs) return false;
       if (entry_.field == "writer.slots") return AddressesOutside(step);
-      if (entry_.field == "gather.page_tasks") {
-        return MorePagesThanRowsFill(image_.pool, step);
-      }
       const Expectation wrong = Expect(*wrong_, image_, index, pool_.bytes);
       return wrong.outside_writes > 0 || wrong.pool != right.pool ||
              wrong.outputs != right.outputs;
