@@ -49,7 +49,7 @@ CampaignResult Result() {
   return result;
 }
 
-// Field and type, as the issue of a report's reader lists them.
+// Field and type, as readers of a report may rely on them.
 void ExpectSchema(const Json& json) {
   struct Wanted {
     const char* name;

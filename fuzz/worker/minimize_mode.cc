@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
-#include "fuzz/minimize/minimize.h"
+#include "properties/minimize/minimize.h"
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/run_mode.h"

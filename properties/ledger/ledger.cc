@@ -158,7 +158,7 @@ const std::vector<LedgerEntry>& Ledger() {
            "writer.fp16_amax="},
           {"mutant:writer-negative-slot",
            {kWriter},
-           {kSlots, kWrittenSet, kMemory},
+           {kSlots, kWrittenSet, kMemory, kWriterRow},
            "writer.slots",
            "MINUS_ONE_SKIPPED",
            "writer.slots="},

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "corpus/codec.h"
-#include "fuzz/minimize/minimize.h"
+#include "properties/minimize/minimize.h"
 #include "properties/repair.h"
 
 namespace mlafuzz {

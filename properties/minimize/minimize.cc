@@ -1,4 +1,4 @@
-#include "fuzz/minimize/minimize.h"
+#include "properties/minimize/minimize.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,8 +12,8 @@
 #include "corpus/codec.h"
 #include "corpus/image.h"
 #include "corpus/values.h"
-#include "fuzz/minimize/cost.h"
-#include "fuzz/minimize/models.h"
+#include "properties/minimize/cost.h"
+#include "properties/minimize/models.h"
 #include "properties/repair.h"
 
 // How it works. Reductions are tried one by one, large ones first; one is kept

@@ -1,5 +1,5 @@
-#ifndef MLAFUZZ_FUZZ_MINIMIZE_COST_H_
-#define MLAFUZZ_FUZZ_MINIMIZE_COST_H_
+#ifndef MLAFUZZ_PROPERTIES_MINIMIZE_COST_H_
+#define MLAFUZZ_PROPERTIES_MINIMIZE_COST_H_
 
 #include <array>
 #include <cstdint>
@@ -33,4 +33,4 @@ std::uint64_t BitsCost(std::uint32_t bits, DType dtype);
 
 }  // namespace mlafuzz
 
-#endif  // MLAFUZZ_FUZZ_MINIMIZE_COST_H_
+#endif  // MLAFUZZ_PROPERTIES_MINIMIZE_COST_H_

@@ -1,4 +1,4 @@
-#include "fuzz/minimize/models.h"
+#include "properties/minimize/models.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "fuzz/minimize/cost.h"
+#include "properties/minimize/cost.h"
 
 #include <algorithm>
 #include <bit>

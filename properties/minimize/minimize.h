@@ -1,5 +1,5 @@
-#ifndef MLAFUZZ_FUZZ_MINIMIZE_MINIMIZE_H_
-#define MLAFUZZ_FUZZ_MINIMIZE_MINIMIZE_H_
+#ifndef MLAFUZZ_PROPERTIES_MINIMIZE_MINIMIZE_H_
+#define MLAFUZZ_PROPERTIES_MINIMIZE_MINIMIZE_H_
 
 #include <cstdint>
 #include <functional>
@@ -30,4 +30,4 @@ Case Minimize(const Case& c, const MinimizeOptions& options,
 
 }  // namespace mlafuzz
 
-#endif  // MLAFUZZ_FUZZ_MINIMIZE_MINIMIZE_H_
+#endif  // MLAFUZZ_PROPERTIES_MINIMIZE_MINIMIZE_H_

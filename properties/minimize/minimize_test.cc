@@ -1,4 +1,4 @@
-#include "fuzz/minimize/minimize.h"
+#include "properties/minimize/minimize.h"
 
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
-#ifndef MLAFUZZ_FUZZ_MINIMIZE_MODELS_H_
-#define MLAFUZZ_FUZZ_MINIMIZE_MODELS_H_
+#ifndef MLAFUZZ_PROPERTIES_MINIMIZE_MODELS_H_
+#define MLAFUZZ_PROPERTIES_MINIMIZE_MODELS_H_
 
 #include <cstdint>
 #include <vector>
@@ -61,4 +61,4 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model);
 
 }  // namespace mlafuzz
 
-#endif  // MLAFUZZ_FUZZ_MINIMIZE_MODELS_H_
+#endif  // MLAFUZZ_PROPERTIES_MINIMIZE_MODELS_H_
