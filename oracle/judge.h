@@ -32,6 +32,9 @@ struct Diagnosis {
   std::string key;
   // One sentence for people.
   std::string cause;
+  // The explanation predicts what is seen and rests on nothing that was read
+  // outside of the tensors.
+  bool exact = false;
 };
 
 // Searches the neighbours of the contract for one that predicts exactly what
