@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
-#include "properties/minimize/minimize.h"
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/run_mode.h"
 #include "fuzz/worker/session.h"
+#include "properties/minimize/minimize.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
