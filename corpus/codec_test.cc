@@ -100,6 +100,7 @@ TEST(Files, ErrorsNameThePath) {
   EXPECT_TRUE(absl::StrContains(Error(missing), "no-such-file"));
   absl::StatusOr<Case> folder = ReadCase(dir);
   EXPECT_TRUE(absl::StrContains(Error(folder), "is a directory"));
+  EXPECT_TRUE(absl::StrContains(Error(ReadCase("/dev/zero")), "regular file"));
   ASSERT_TRUE(WriteFileAtomically(dir + "/a-case", kText).ok());
   EXPECT_TRUE(ReadCase(dir + "/a-case").ok());
   ASSERT_TRUE(

@@ -13,6 +13,10 @@
 namespace mlafuzz {
 namespace {
 
+// Far above any case, report or work file; keeps a wrong path from filling
+// memory.
+constexpr off_t kMaxFileBytes = off_t{1} << 30;
+
 absl::Status Errno(absl::string_view doing, const std::string& path) {
   const int error = errno;
   const std::string text =
@@ -27,13 +31,22 @@ absl::Status Errno(absl::string_view doing, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not to wait for a writer if it is a pipe.
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return Errno("open", path);
   absl::Cleanup close_fd = [fd] { close(fd); };
   struct stat info;
   if (fstat(fd, &info) != 0) return Errno("look at", path);
   if (S_ISDIR(info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is a directory"));
+  }
+  if (!S_ISREG(info.st_mode)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": is no regular file"));
+  }
+  if (info.st_size > kMaxFileBytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, ": is larger than ", kMaxFileBytes >> 20, " MiB"));
   }
   std::string bytes;
   char block[1 << 16];

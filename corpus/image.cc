@@ -95,10 +95,10 @@ class Builder {
         !s.ok()) {
       return s;
     }
-    if (absl::Status s =
-            Take("pool.page_size", pool.page_size, pool.row_stride, 1);
-        !s.ok()) {
-      return s;
+    if (pool.page_size * pool.row_stride > kMaxImageBytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("pool.page_size: a page needs more than ",
+                       kMaxImageBytes >> 20, " MiB"));
     }
     if (absl::Status s =
             Take("pool.offset", pool.offset + pool.row_bytes, 1, 1);

@@ -114,8 +114,9 @@ struct CaseImage {
 };
 
 // The most bytes that an image may take; more is refused, so that a hostile
-// case cannot exhaust memory.
-inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 30;
+// case cannot exhaust memory. Staging, observation and expectation each hold a
+// copy or two: in all about eight times this, 2 GiB.
+inline constexpr std::int64_t kMaxImageBytes = std::int64_t{1} << 28;
 
 // Lays out `c`. Deterministic: bytes depend on `c` alone. Refuses a case that
 // has no meaning (page_size 0, a row longer than its stride would let be

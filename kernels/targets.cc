@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/contracts.h"
 #include "kernels/builtin.h"
@@ -103,9 +104,11 @@ absl::Status UnknownTarget(absl::string_view name) {
   for (const CompiledTarget& target : CompiledTargets()) {
     // A bare "nope-stale-tail" is meant for the mutant of that name.
     const absl::string_view known = target.name;
-    const int distance =
+    int distance =
         std::min(EditDistance(name, known),
                  EditDistance(name, known.substr(known.find(':') + 1)));
+    // A name that somebody began to type is near, however much is left of it.
+    if (!name.empty() && absl::StartsWith(known, name)) distance = 0;
     if (nearest == nullptr || distance < least) {
       nearest = &target;
       least = distance;

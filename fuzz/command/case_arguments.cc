@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "corpus/codec.h"
@@ -34,7 +36,9 @@ void ReadOne(const std::string& path, CaseArguments& all) {
   }
   const auto c = ParseCase(*bytes);
   if (!c.ok()) {
-    return error(absl::StrCat("not a case: ", c.status().message()),
+    std::string what(c.status().message());
+    if (!absl::StartsWith(what, "not a case")) what = "not a case: " + what;
+    return error(what,
                  "compare with the stored cases in corpus/small, or replay "
                  "the file that the campaign wrote");
   }

@@ -1,5 +1,6 @@
 // mlafuzz replay, mlafuzz explain
 
+#include <cstdint>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
@@ -60,29 +61,27 @@ int Weight(const std::string& verdict) {
   return 2;
 }
 
-// "PATH: step 0 writer pass, step 1 gather fail"; failures below it.
+// "PATH: step 0 writer pass, step 1 gather fail"; failures below it. Relations
+// come after all steps, so a step's checks do not stand together.
 void Print(const std::string& path, const CaseRun& run) {
-  std::string line = path + ":";
-  int step = -1;
-  std::string kernel, verdict;
-  const auto flush = [&] {
-    if (step >= 0) {
-      absl::StrAppend(&line, line.back() == ':' ? " " : ", ", "step ", step,
-                      " ", kernel, " ", verdict);
-    }
+  struct Step {
+    std::string kernel;
+    std::string verdict;
   };
+  std::map<std::uint32_t, Step> steps;
   for (const CaseRun::Line& check : run.lines()) {
-    if (static_cast<int>(check.step()) != step) {
-      flush();
-      step = static_cast<int>(check.step());
-      verdict.clear();
-    }
-    kernel = check.kernel();
-    if (verdict.empty() || Weight(check.verdict()) > Weight(verdict)) {
-      verdict = check.verdict();
+    Step& step = steps[check.step()];
+    step.kernel = check.kernel();
+    if (step.verdict.empty() ||
+        Weight(check.verdict()) > Weight(step.verdict)) {
+      step.verdict = check.verdict();
     }
   }
-  flush();
+  std::string line = path + ":";
+  for (const auto& [number, step] : steps) {
+    absl::StrAppend(&line, line.back() == ':' ? " " : ", ", "step ", number,
+                    " ", step.kernel, " ", step.verdict);
+  }
   if (run.lines().empty() && run.failures().empty()) {
     absl::StrAppend(&line, " nothing was judged");
   }

@@ -57,6 +57,18 @@ Part RowsOfRequests(const std::vector<RequestRows>& requests,
   return begin < 0 ? Part{0, 0} : Part{begin, end - begin};
 }
 
+// Requests fill dst from front to back, so that consecutive ones have a range
+// of rows to themselves.
+bool InOrder(const std::vector<RequestRows>& requests) {
+  std::int64_t end = 0;
+  for (const RequestRows& r : requests) {
+    if (r.rows == 0) continue;
+    if (r.first_row < end) return false;
+    end = r.first_row + r.rows;
+  }
+  return true;
+}
+
 Tensor Sublist(const Tensor& list, const Part& part) {
   return RowsOf(list, part.first, part.count);
 }
@@ -98,6 +110,7 @@ bool BatchSingle::Applies(const Contract& contract, const CaseImage& image,
   if (step.kernel != Kernel::kGather) return true;
   // A launch that holds fewer tasks than its parts together is another call.
   return RowsDisjoint(*step.Find(TensorId::kDst)) &&
+         InOrder(RequestsOf(step)) &&
          contract.gather().table_row() == GatherContract::TABLE_ROW_STRIDE &&
          contract.gather().page_tasks() != GatherContract::ROWS_ONLY;
 }

@@ -296,13 +296,18 @@ std::vector<RequestRows> RequestsOf(const StepImage& step) {
   const Tensor* firsts = step.Find(TensorId::kSeqStarts);
   const std::int64_t n = starts->shape[0];
   for (std::int64_t i = 0; i < n; ++i) {
-    const std::int64_t start = ElementAt<std::int32_t>(*starts, i);
+    std::int64_t start = ElementAt<std::int32_t>(*starts, i);
     std::int64_t rows;
     if (lens != nullptr) {
       rows = ElementAt<std::int32_t>(*lens, i);
     } else {
+      // Starts past the workspace mean its end.
+      start = std::min(start, dst->shape[0]);
       const std::int64_t end =
-          i + 1 < n ? ElementAt<std::int32_t>(*starts, i + 1) : dst->shape[0];
+          i + 1 < n
+              ? std::min<std::int64_t>(ElementAt<std::int32_t>(*starts, i + 1),
+                                       dst->shape[0])
+              : dst->shape[0];
       rows = end - start;
     }
     requests.push_back(
