@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,13 +99,66 @@ TEST(GenerateTest, LeavesOutWhatIsNotAskedFor) {
   }
 }
 
+constexpr GeneratorOptions kWithDecode = {.decode = true};
+constexpr GeneratorOptions kDecodeAlone = {
+    .writer = false, .gather = false, .convert = false, .decode = true};
+
+TEST(GenerateTest, DecodesAreDrawnWithTheOthersOrAlone) {
+  const Contract contract = BuiltinContract();
+  int with = 0, decodes = 0, refused = 0, edges = 0;
+  std::uint64_t cells = 0;
+  std::set<std::string> rules;
+  constexpr int kDecodes = 4000;
+  for (int seed = 0; seed < 2 * kDecodes; ++seed) {
+    Choices choices(seed);
+    const bool alone = seed % 2 == 0;
+    const Case c = GenerateCase(choices, alone ? kDecodeAlone : kWithDecode);
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
+    bool any = false;
+    for (int i = 0; i < c.steps_size(); ++i) {
+      if (!c.steps(i).has_decode()) {
+        EXPECT_FALSE(alone);
+        continue;
+      }
+      any = true;
+      const StepValidity v = Classify(contract, *image, i);
+      ASSERT_NE(v.validity, Validity::kUnspecified) << v.reason << "\n"
+                                                    << FormatCaseText(c);
+      if (!alone) continue;
+      const Decode& d = c.steps(i).decode();
+      ++decodes;
+      refused += v.validity == Validity::kInvalid;
+      edges += v.validity == Validity::kBoundary;
+      if (v.validity == Validity::kInvalid) {
+        rules.insert(v.rule);
+      } else {
+        cells += std::uint64_t{d.queries()} * d.heads() * d.indices().width();
+      }
+    }
+    EXPECT_TRUE(any || !alone);
+    with += any && !alone;
+  }
+  EXPECT_EQ(rules, (std::set<std::string>{"decode.pe_dim", "decode.row_bytes",
+                                          "decode.batch", "decode.heads",
+                                          "decode.alignment"}));
+  EXPECT_GT(with, kDecodes / 5);
+  EXPECT_GT(refused, decodes / 32);
+  EXPECT_LT(refused, decodes / 8);
+  EXPECT_GT(edges, 0);
+  // Keys times heads are the cost.
+  EXPECT_LT(cells / static_cast<std::uint64_t>(decodes), 80u);
+}
+
 TEST(RepairTest, LeavesGeneratedCasesAlone) {
   int changed = 0;
   for (int seed = 0; seed < 5000; ++seed) {
     Choices choices(seed);
-    const Case c = GenerateCase(choices, {});
+    const GeneratorOptions options =
+        seed % 2 == 0 ? GeneratorOptions() : kWithDecode;
+    const Case c = GenerateCase(choices, options);
     Case repaired = c;
-    RepairCase(repaired, {});
+    RepairCase(repaired, options);
     changed += !MessageDifferencer::Equivalent(c, repaired);
   }
   EXPECT_EQ(changed, 0);
@@ -115,7 +169,9 @@ TEST(RepairTest, LeavesGeneratedCasesAlone) {
 TEST(RepairTest, TakesAnything) {
   for (int seed = 0; seed < 5000; ++seed) {
     Choices choices(seed);
-    Case c = GenerateCase(choices, {});
+    const GeneratorOptions options =
+        seed % 2 == 0 ? GeneratorOptions() : kWithDecode;
+    Case c = GenerateCase(choices, options);
     for (int edits = 1 + choices.Below(6); edits > 0; --edits) {
       // Any integer field of any message, to any size.
       google::protobuf::Message* m = &c;
@@ -154,7 +210,7 @@ TEST(RepairTest, TakesAnything) {
         break;
       }
     }
-    RepairCase(c, {});
+    RepairCase(c, options);
     absl::StatusOr<CaseImage> image = BuildImage(c);
     ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
     for (int i = 0; i < c.steps_size(); ++i) {
@@ -164,7 +220,7 @@ TEST(RepairTest, TakesAnything) {
                                                     << FormatCaseText(c);
     }
     Case again = c;
-    RepairCase(again, {});
+    RepairCase(again, options);
     EXPECT_TRUE(MessageDifferencer::Equivalent(c, again)) << FormatCaseText(c);
   }
 }
