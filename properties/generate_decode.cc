@@ -110,6 +110,10 @@ void Masks(Choices& choices, Indices& indices) {
   if (draw < 12) return;
   if (draw < 15) {
     indices.set_valid(0);
+  } else if (width > kBlock && draw < 23) {
+    // Few keys in the first block, so that the running maximum grows later.
+    indices.set_valid(std::min(width, width - kBlock + 1 + choices.Below(3)));
+    indices.set_place(Indices::FRONT);
   } else {
     // A block and more without any key.
     const std::uint32_t behind = width > kBlock ? width - kBlock : width / 2;

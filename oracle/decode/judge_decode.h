@@ -9,6 +9,7 @@
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
+#include "oracle/decode/decode.h"
 #include "oracle/decode/validity_decode.h"
 #include "oracle/verdict.h"
 
@@ -45,6 +46,11 @@ DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
 std::string ExplainDecode(const Contract& contract, const CaseImage& image,
                           int step, absl::Span<const std::uint8_t> pool_before,
                           const StepObservation& observed, const Check& check);
+
+// Whether no call's outputs can be right for both: some value is apart by more
+// than both bounds (for bf16 outputs: no word fits both), or reads outside the
+// pool differ. For two expectations of one step.
+bool DecodesApart(const DecodeExpectation& a, const DecodeExpectation& b);
 
 // Fields of qk, v and decode of which some other value would show: the two
 // expectations are apart by more than both bounds (for bf16 outputs: no word
