@@ -168,8 +168,6 @@ class Walker {
         step.Find(TensorId::kQ)->shape[0] <= 64) {
       return false;
     }
-    // Meets other values of the query than the field says.
-    if (entry_.target == "mutant:tail-read-as-rope") return false;
     if (options.dropped_split == ExpectOptions::kLastSplit &&
         !LastSplitHasKeys(step)) {
       return false;
@@ -306,7 +304,7 @@ const std::vector<LedgerEntry>& Ledger() {
            "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR"},
           {"mutant:capacity-from-topk-refuses",
            {kDecodeKernel},
-           {kRefusal},
+           {kRefusal, "trailing-mask"},
            "decode.capacity",
            "DECLARED_TOPK_REFUSES",
            "decode.capacity="},
@@ -318,13 +316,13 @@ const std::vector<LedgerEntry>& Ledger() {
            "decode.capacity="},
           {"mutant:length-ignored-above-64",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse, kMemory},
+           {kDecodeOut, kDecodeLse, kMemory, "batch-single", "two-poison"},
            "decode.length",
            "LENGTH_IGNORED",
            "decode.length="},
           {"mutant:all-masked-unit-weight",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse},
+           {kDecodeOut, kDecodeLse, "two-poison"},
            "decode.empty_row",
            "UNIT_WEIGHTS",
            "decode.empty_row="},
@@ -361,8 +359,9 @@ const std::vector<LedgerEntry>& Ledger() {
           {"mutant:tail-read-as-rope",
            {kDecodeKernel},
            {kDecodeOut, kDecodeLse, "two-poison"},
-           "decode.nope_tail",
-           "NOPE_TAIL_AS_ROPE",
+           // decode.nope_tail leaves open what the tail meets.
+           "",
+           "",
            ""},
           {"mutant:split-partial-dropped",
            {kDecodeKernel},
