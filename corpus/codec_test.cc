@@ -89,7 +89,9 @@ steps { write { slots { values: [3, -1] count: 2 } pe_dim: 64 input: BF16
 }
 
 // Ids name stored findings and corpora: they may never change.
-TEST(Codec, GoldenId) { EXPECT_EQ(CaseId(Parse(kText)), "3a97d57e43018e890cc574709eb446c1"); }
+TEST(Codec, GoldenId) {
+  EXPECT_EQ(CaseId(Parse(kText)), "3a97d57e43018e890cc574709eb446c1");
+}
 
 TEST(Files, ErrorsNameThePath) {
   const std::string dir = testing::TempDir();

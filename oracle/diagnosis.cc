@@ -251,7 +251,9 @@ class Diagnostician {
     if (!others.empty()) {
       absl::StrAppend(&seen, " (explained as well by ", others, ")");
     }
-    return Named(*best, seen);
+    Diagnosis diagnosis = Named(*best, seen);
+    diagnosis.exact = best_evidence != Evidence::kUnsettled;
+    return diagnosis;
   }
 
   static Diagnosis Named(const Neighbour& n, absl::string_view seen) {

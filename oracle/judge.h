@@ -23,18 +23,6 @@ using Contracts = std::array<const Contract*, kAllKernels.size()>;
 std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
                          const Observation& observation);
 
-// Why a check failed, as far as the oracle can tell.
-struct Diagnosis {
-  // Contract field whose other value explains what came back, e.g.
-  // "writer.tail"; empty if none does.
-  std::string field;
-  // Stable short name of the explanation: "writer.tail=TAIL_UNCHANGED", or of
-  // a pattern: "nothing-written", "repeats-input", "codes-only", ...
-  std::string key;
-  // One sentence for people.
-  std::string cause;
-};
-
 // Searches the neighbours of the contract for one that predicts exactly what
 // was observed in `check.step`; if there is none, names the pattern of the
 // damage. Slow (tens of Expect calls): for failures only.

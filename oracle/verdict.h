@@ -2,6 +2,7 @@
 #define MLAFUZZ_ORACLE_VERDICT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,21 @@ inline constexpr char kMemory[] = "memory-safety";  // guards, sanitizers
 inline constexpr char kLanes[] = "lanes";  // deadlock, divergence, race, error
 }  // namespace property
 
+// Why a check failed, as far as the oracle can tell.
+struct Diagnosis {
+  // Contract field whose other value explains what came back, e.g.
+  // "writer.tail"; empty if none does.
+  std::string field;
+  // Stable short name of the explanation: "writer.tail=TAIL_UNCHANGED", or of
+  // a pattern: "nothing-written", "repeats-input", "codes-only", ...
+  std::string key;
+  // One sentence for people.
+  std::string cause;
+  // The explanation predicts what is seen and rests on nothing that was read
+  // outside of the tensors.
+  bool exact = false;
+};
+
 // The verdict of one property on one step.
 struct Check {
   int step = 0;
@@ -54,6 +70,9 @@ struct Check {
   // Of a failure or a case that is not judged: the first wrong element with
   // expected and got, or the rule's name. Empty for a pass.
   std::string detail;
+  // Of a relation whose rerun the oracle finds wrong by itself: why. Null
+  // elsewhere.
+  std::shared_ptr<const Diagnosis> why;
 };
 
 }  // namespace mlafuzz

@@ -164,6 +164,7 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
       return Diagnose(contracts, result.image, result.observation, other);
     }
   }
+  if (check.why != nullptr) return *check.why;
   return {.field = "",
           .key = check.property,
           .cause = absl::StrCat(

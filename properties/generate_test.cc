@@ -235,5 +235,34 @@ TEST(RepairTest, TakesAnything) {
   }
 }
 
+// Names and stored findings are canonical forms: they must mean the same bytes.
+TEST(Generate, CanonicalFormMeansTheSameBytes) {
+  for (int seed = 0; seed < 5000; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, {});
+    Case canonical = c;
+    Canonicalise(canonical);
+    absl::StatusOr<CaseImage> a = BuildImage(c), b = BuildImage(canonical);
+    ASSERT_TRUE(a.ok() && b.ok());
+    ASSERT_EQ(a->pool.bytes, b->pool.bytes) << FormatCaseText(c);
+    ASSERT_EQ(a->steps.size(), b->steps.size());
+    for (std::size_t i = 0; i < a->steps.size(); ++i) {
+      ASSERT_EQ(a->steps[i].tensors.size(), b->steps[i].tensors.size());
+      for (std::size_t k = 0; k < a->steps[i].tensors.size(); ++k) {
+        const Tensor& x = a->steps[i].tensors[k];
+        const Tensor& y = b->steps[i].tensors[k];
+        ASSERT_TRUE(x.id == y.id && x.dtype == y.dtype && x.shape == y.shape &&
+                    x.strides == y.strides &&
+                    x.misalignment == y.misalignment && x.bytes == y.bytes)
+            << TensorName(x.id) << "\n"
+            << FormatCaseText(c);
+      }
+    }
+    absl::StatusOr<Case> text = ParseCaseText(FormatCaseText(c));
+    ASSERT_TRUE(text.ok()) << text.status();
+    ASSERT_EQ(text->SerializeAsString(), c.SerializeAsString());
+  }
+}
+
 }  // namespace
 }  // namespace mlafuzz

@@ -51,7 +51,10 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
     status_.Add(status_.rejected);
     return false;
   }
-  status_.Begin(bytes);
+  // What is stored is the case, not the bytes that it came in: those may be
+  // text, or spell out what is plain.
+  const std::string canonical = CanonicalBinary(*c);
+  status_.Begin(canonical);
   bool built;
   if (diff_ != nullptr) {
     absl::StatusOr<DiffResult> difference =
@@ -63,7 +66,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
         status_.Add(status_.failures);
         if (filter_.IsNew(Kernel::kWriter, "difference",
                           difference->failure.key())) {
-          Write(difference->failure, bytes);
+          Write(difference->failure, canonical);
         }
       }
     }
@@ -73,7 +76,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
                 .ok();
     if (built) {
       Count(result_);
-      Record(result_, bytes);
+      Record(result_, canonical);
     }
   }
   if (!built) status_.Add(status_.rejected);

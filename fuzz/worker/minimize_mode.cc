@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
-#include "properties/minimize/minimize.h"
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/run_mode.h"
 #include "fuzz/worker/session.h"
+#include "properties/minimize/minimize.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -49,7 +49,12 @@ class SameCause {
       if (!properties_.empty() && properties_.count(check.property) == 0) {
         continue;
       }
-      if (CauseKey(check, checker.Why(result, check)) == cause_) {
+      const Diagnosis why = checker.Why(result, check);
+      if (CauseKey(check, why) != cause_) continue;
+      // A case whose fault shows within the tensors is not traded for one that
+      // depends on what lies beside them.
+      if (properties_.empty()) exact_ = why.exact;
+      if (why.exact || !exact_) {
         properties_.insert(check.property);
         needs_relations_ |= IsRelation(check.property);
         return true;
@@ -76,6 +81,7 @@ class SameCause {
   }
 
   std::string cause_;
+  bool exact_ = false;  // of the first case that failed
   bool oracle_ = true;
   std::unique_ptr<Session> session_;
   std::unique_ptr<DiffPair> pair_;

@@ -29,7 +29,10 @@ class Twin {
     if (!checker.CheckCase(c, {}, &result).ok()) return "";
     for (const Check& check : result.checks) {
       if (IsFailure(check.verdict)) {
-        return CauseKey(check, checker.Why(result, check));
+        const Diagnosis why = checker.Why(result, check);
+        // A case whose fault shows within the tensors is the better one.
+        return CauseKey(check, why) +
+               (why.field.empty() || why.exact ? "" : " (outside)");
       }
     }
     return "";

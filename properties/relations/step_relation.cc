@@ -78,6 +78,10 @@ absl::Status Rerun(const StepContext& context,
       !s.ok()) {
     return s;
   }
+  Reruns& kept = context.reruns;
+  kept.images.insert(kept.images.end(), images.begin(), images.end());
+  kept.observations.insert(kept.observations.end(), observations->begin(),
+                           observations->end());
   for (std::size_t i = 0; i < images.size(); ++i) {
     const Observation& observation = (*observations)[i];
     for (const StepObservation& step : observation.steps) {
@@ -108,6 +112,21 @@ absl::Status Rerun(const StepContext& context,
     }
   }
   return absl::OkStatus();
+}
+
+std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
+                                          const Reruns& reruns) {
+  for (std::size_t i = 0; i < reruns.observations.size(); ++i) {
+    const CaseImage& image = reruns.images[i];
+    const Observation& observation = reruns.observations[i];
+    for (const Check& check : Judge(contracts, image, observation)) {
+      if (!IsFailure(check.verdict)) continue;
+      auto why = std::make_shared<Diagnosis>(
+          Diagnose(contracts, image, observation, check));
+      if (!why->field.empty()) return why;
+    }
+  }
+  return nullptr;
 }
 
 absl::Status Rerun(const StepContext& context, const CaseImage& image,

@@ -2,6 +2,7 @@
 #define MLAFUZZ_PROPERTIES_RELATIONS_STEP_RELATION_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,12 @@
 
 namespace mlafuzz {
 
+// Runs that a relation made.
+struct Reruns {
+  std::vector<CaseImage> images;
+  std::vector<Observation> observations;
+};
+
 // One step of a plain run, and what a relation needs to run it again another
 // way. A relation sees every step alone, with the pool as it was observed
 // before it, so that an earlier step's fault is not counted again.
@@ -30,6 +37,7 @@ struct StepContext {
   const StepObservation& plain;
   const std::vector<std::uint8_t>& pool_before;
   Choices& choices;
+  Reruns& reruns;  // Rerun() adds to them
 
   const Contract& contract() const {
     return *contracts[static_cast<std::size_t>(step.kernel)];
@@ -142,6 +150,11 @@ bool RowsDisjoint(const Tensor& tensor);
 bool IsJudgedStep(const Contracts& contracts, const CaseImage& image, int index,
                   Kernel kernel);
 
+// What the oracle says of the first rerun that is wrong by itself; null if all
+// are right.
+std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
+                                          const Reruns& reruns);
+
 // A class R with
 //   static bool Applies(const Contract&, const CaseImage&, const StepImage&);
 //   static absl::Status Run(StepContext&, Finding*);
@@ -171,11 +184,15 @@ absl::Status RunOnCase(const char* name, const TargetSet& targets,
       continue;
     }
     const std::vector<std::uint8_t> before = PoolBefore(image, plain, i);
-    StepContext context = {targets,        executor,       contracts, image,  i,
-                           image.steps[i], plain.steps[i], before,    choices};
+    Reruns reruns;
+    StepContext context = {targets, executor,       contracts,      image,
+                           i,       image.steps[i], plain.steps[i], before,
+                           choices, reruns};
     Finding finding;
     if (absl::Status s = R::Run(context, &finding); !s.ok()) return s;
-    checks->push_back({i, kernel, name, finding.verdict, finding.detail});
+    checks->push_back(
+        {i, kernel, name, finding.verdict, finding.detail,
+         IsFailure(finding.verdict) ? WhyWrong(contracts, reruns) : nullptr});
   }
   return absl::OkStatus();
 }
