@@ -516,9 +516,11 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
     DecodeDiagnosis why =
         DiagnoseDecode(contract, image, check.step, history.before(),
                        observation.steps[step], check);
+    const bool exact = !why.field.empty();
     return {.field = std::move(why.field),
             .key = std::move(why.key),
-            .cause = std::move(why.cause)};
+            .cause = std::move(why.cause),
+            .exact = exact};
   }
   return Diagnostician(contract, image, check.step, history,
                        observation.steps[step], check)
