@@ -12,7 +12,14 @@ std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
 
 void MutateIndices(Indices& indices, std::uint32_t slots, Choices& choices) {
   const std::uint32_t width = std::max(1u, indices.width());
-  switch (choices.Below(7)) {
+  switch (choices.Below(8)) {
+    case 7:
+      // Few keys in the first block, more behind it.
+      indices.set_width(choices.Pick<std::uint32_t>({65, 66, 100, 128}));
+      indices.set_valid(indices.width() - 64 + 1 + choices.Below(3));
+      indices.set_place(Indices::FRONT);
+      indices.set_limit(slots);
+      break;
     case 0:
       indices.set_valid(choices.Pick<std::uint32_t>(
           {0, 1, width, width - 1, width > 64 ? width - 63 : width / 2,
