@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "corpus/knobs.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
+#include "oracle/judge.h"
 #include "oracle/validity.h"
 #include "properties/choices.h"
 #include "properties/repair.h"
@@ -158,6 +160,32 @@ TEST(GenerateTest, DecodesAreDrawnWithTheOthersOrAlone) {
   }
   // Keys times heads are the cost.
   EXPECT_LT(cells / static_cast<std::uint64_t>(decodes), 80u);
+}
+
+// Each rule of a decode shows in a share of what is drawn.
+TEST(GenerateTest, DecodesAreInformative) {
+  const Contract contract = BuiltinContract();
+  std::map<std::string, int> shows;
+  for (const Neighbour& n : Neighbours(contract, Kernel::kDecode)) {
+    shows[n.field] = 0;
+  }
+  int valid = 0;
+  for (int seed = 0; seed < 1000; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, kDecodeAlone);
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    if (Classify(contract, *image, 0).validity != Validity::kValid) continue;
+    ++valid;
+    for (const std::string& field :
+         InformativeFields(contract, *image, 0, image->pool.bytes)) {
+      ++shows[field];
+    }
+  }
+  EXPECT_GT(valid, 800);
+  for (const auto& [field, count] : shows) {
+    EXPECT_GE(count, valid / 20) << field;
+  }
 }
 
 TEST(RepairTest, LeavesGeneratedCasesAlone) {
