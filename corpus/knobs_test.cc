@@ -71,6 +71,71 @@ TEST(KnobsTest, SlotsAndPages) {
   }
 }
 
+TEST(KnobsTest, Decodes) {
+  const std::set<std::string> knobs = KnobsOf(R"pb(
+    pool {
+      page_size: 2
+      pages: 2
+      fill { kind: FINITE_ROWS seed: 1 }
+      patches { slot: 0 at: 3 data: "\x7f" }
+    }
+    steps {
+      decode {
+        queries: 2
+        heads: 1
+        q { set { at: 3 bits: 0x3f80 } }
+        indices {
+          rows: 2
+          width: 65
+          valid: 1
+          limit: 0
+          set { at: 0 value: -7 }
+          set { at: 64 value: 3 }
+          set { at: 65 value: 1 }
+          set { at: 66 value: 2147483647 }
+        }
+        lengths: [ 66, 1 ]
+        softmax_scale_bits: 0x3f800000
+        sink_bits: 0xff800000
+        splits: 2
+        declared_topk: 64
+      }
+    })pb");
+  for (const char* name : {"decode/page-size-2",
+                           "decode/width-65",
+                           "queries/several",
+                           "heads/1",
+                           "decode/pe-dim-0",
+                           "decode/stale-tail-under-nope",
+                           "mask/front",
+                           "mask/middle",
+                           "mask/other-negative",
+                           "mask/leading-block",
+                           "mask/few-keys-in-first-block",
+                           "key/single",
+                           "key/last-slot",
+                           "length/given",
+                           "length/above-width",
+                           "length/hides-huge-index",
+                           "sink/minus-inf",
+                           "splits/several",
+                           "splits/last-without-keys",
+                           "topk/below-width",
+                           "topk/keys-behind",
+                           "query/one-hot",
+                           "key/scale-fractions-differ",
+                           "decode/poison-in-unread-slot-0"}) {
+    EXPECT_EQ(knobs.count(name), 1) << name;
+  }
+  for (const char* name :
+       {"mask/all", "mask/none", "mask/back", "key/slot-0", "key/code-nan",
+        "key/repeated", "length/cuts-keys", "length/0", "sink/none",
+        "splits/more-than-blocks", "query/zero", "query/dense",
+        "decode/pe-dim-64", "refuse/decode-batch", "queries/length-above-1"}) {
+    EXPECT_EQ(knobs.count(name), 0) << name;
+  }
+}
+
 struct TileCase {
   const char* kv_c;
   std::vector<const char*> has;

@@ -1,5 +1,8 @@
 #include "kernels/call_args.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace mlafuzz {
 namespace {
 
@@ -37,8 +40,8 @@ CallArgs::CallArgs(const PoolImage& pool, std::uint8_t* cache,
   for (std::size_t i = 0; i < views_.size(); ++i) {
     const Tensor& tensor = step.tensors[i];
     View& view = views_[i];
-    view.shape = {tensor.shape[0], tensor.shape[1], 1};
-    view.strides = {tensor.strides[0], tensor.strides[1], 1};
+    view.shape = tensor.shape;
+    view.strides = tensor.strides;
     view.tensor = {data[i],
                    device,
                    tensor.ndim,
@@ -95,8 +98,24 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
       };
       return target->ConvertIndices(args, context);
     }
-    case Kernel::kDecode:
-      break;
+    case Kernel::kDecode: {
+      const Decode& call = step_.step->decode();
+      const DecodeArgs args = {
+          .layout = pool_.layout,
+          .cache = &cache_.tensor,
+          .q = Find(TensorId::kQ),
+          .indices = Find(TensorId::kIndices),
+          .lengths = Find(TensorId::kLengths),
+          .sinks = Find(TensorId::kSinks),
+          .out = Find(TensorId::kAttention),
+          .lse = Find(TensorId::kLse),
+          .softmax_scale = std::bit_cast<float>(call.softmax_scale_bits()),
+          .splits = call.splits(),
+          .declared_topk = call.declared_topk(),
+          .query_length = std::max<std::int64_t>(call.query_length(), 1),
+      };
+      return target->Decode(args, context);
+    }
   }
   return CallResult::NotImplemented();
 }

@@ -13,6 +13,7 @@ struct CompiledKernels {
   CallResult (*write)(const WriteArgs&, const LaunchContext&) = nullptr;
   CallResult (*gather)(const GatherArgs&, const LaunchContext&) = nullptr;
   CallResult (*convert)(const ConvertArgs&, const LaunchContext&) = nullptr;
+  CallResult (*decode)(const DecodeArgs&, const LaunchContext&) = nullptr;
 };
 
 struct CompiledTarget {
@@ -21,6 +22,8 @@ struct CompiledTarget {
   CompiledKernels kernels;
   // The scales are 2^ceil(.), and the contract says so.
   bool pow2_scale = false;
+  // What it promises, arithmetic included; null: what builtin does.
+  Contract (*contract)() = nullptr;
 };
 
 }  // namespace mlafuzz

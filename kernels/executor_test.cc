@@ -279,15 +279,97 @@ TEST(HostExecutor, StepsSeeOnePool) {
   EXPECT_FALSE(seen.steps[4].pool.has_value());
 }
 
+// Two queries of two heads on one key each, whose outputs are the rows' latent
+// values and whose LSE is the logit, 0.
+TEST(HostExecutor, DecodesWhatWasWritten) {
+  const CaseImage image = test::Image(test::ParseCase(R"pb(
+    pool { page_size: 2 pages: 2 }
+    steps {
+      write {
+        slots { values: [ 1, 2 ] }
+        pe_dim: 64
+        kv_c {
+          pattern: CONSTANT
+          bits: 0x3f80
+          set { at: 512 bits: 0x4000 }
+        }
+      }
+    }
+    steps {
+      decode {
+        queries: 2
+        heads: 2
+        pe_dim: 64
+        indices {
+          rows: 2
+          width: 3
+          set { at: 0 value: 1 }
+          set { at: 5 value: 2 }
+        }
+        lengths: [ 1, 3 ]
+        softmax_scale_bits: 0x3f800000
+        sink_bits: [ 0xff800000, 0xff800000 ]
+        splits: 1
+        declared_topk: 2
+      }
+    })pb"));
+  const Observation seen = test::Run("builtin", image);
+  ASSERT_EQ(seen.steps[1].status, CallStatus::kOk) << seen.steps[1].message;
+  EXPECT_TRUE(seen.steps[1].strays.empty());
+  EXPECT_FALSE(seen.steps[1].pool.has_value());
+  const std::vector<Tensor>& tensors = image.steps[1].tensors;
+  ASSERT_EQ(tensors.size(), 6u);
+  ASSERT_EQ(tensors[4].id, TensorId::kAttention);
+  ASSERT_EQ(tensors[5].id, TensorId::kLse);
+  const std::vector<std::uint8_t>& out = seen.steps[1].outputs[4];
+  ASSERT_EQ(out.size(), 2u * 2 * 512 * 2);
+  for (std::size_t i = 0; i < out.size() / 2; ++i) {
+    const int word = out[2 * i] | out[2 * i + 1] << 8;
+    // Query 1, column 0, both heads.
+    ASSERT_EQ(word, i == 1024 || i == 1536 ? 0x4000 : 0x3f80) << i;
+  }
+  EXPECT_EQ(seen.steps[1].outputs[5], std::vector<std::uint8_t>(16));
+}
+
+// Rows of a three-dimensional output are those of all heads.
+TEST(HostExecutor, GuardsOfDecodeOutputs) {
+  const CaseImage image = test::Image(test::ParseCase(R"pb(
+    pool { page_size: 1 pages: 1 }
+    steps { decode { queries: 2 heads: 1 pe_dim: 64 } })pb"));
+  class Astray : public Stub {
+   public:
+    Astray() : Stub({}) {}
+    bool Implements(Kernel kernel) const override {
+      return kernel == Kernel::kDecode;
+    }
+    CallResult Decode(const DecodeArgs& args, const LaunchContext&) override {
+      EXPECT_EQ(args.q->ndim, 3);
+      EXPECT_EQ(args.q->shape[2], 576);
+      EXPECT_EQ(args.q->strides[0], 576);
+      EXPECT_EQ(args.query_length, 1);
+      auto* byte = static_cast<std::uint8_t*>(args.out->data) + 2047 + 2048;
+      [byte]() __attribute__((no_sanitize("address"))) { *byte ^= 1; }();
+      return CallResult::Ok();
+    }
+  };
+  TargetSet set = test::Targets("builtin");
+  for (auto& target : set.targets) target = std::make_shared<Astray>();
+  const auto executor = MakeHostExecutor();
+  const std::vector<Observation> seen = RunAll(*executor, set, {&image, 1});
+  ASSERT_EQ(seen[0].steps[0].strays.size(), 1u);
+  EXPECT_EQ(seen[0].steps[0].strays[0].tensor, TensorId::kAttention);
+  EXPECT_EQ(seen[0].steps[0].strays[0].first, 4095);
+}
+
 TEST(HostExecutor, CountsCalls) {
   const auto executor = MakeHostExecutor();
   const CaseImage image = test::Image(test::ParseCase(
       "pool { page_size: 1 pages: 1 } steps { write { } } steps { write { } }"
-      "steps { gather { } } steps { decode { } }"));
+      "steps { gather { } } steps { decode { heads: 1 } }"));
   const std::vector<Observation> seen =
       RunAll(*executor, test::Targets("builtin"), {&image, 1});
-  EXPECT_EQ(executor->executions(), (std::array<std::uint64_t, 4>{2, 1, 0, 0}));
-  EXPECT_EQ(seen[0].steps[3].status, CallStatus::kNotImplemented);
+  EXPECT_EQ(executor->executions(), (std::array<std::uint64_t, 4>{2, 1, 0, 1}));
+  EXPECT_EQ(seen[0].steps[3].status, CallStatus::kOk);
 }
 
 TEST(HostExecutor, ResultsOfTheTarget) {

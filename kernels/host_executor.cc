@@ -45,12 +45,15 @@ std::size_t PoolRedzone(const PoolImage& pool) {
       std::clamp(distance, kSmallestPoolRedzone, kLargestPoolRedzone));
 }
 
-// Two rows, so that one row too many is seen whole.
+// Two rows (of all heads, where there are any), so that one row too many is
+// seen whole.
 std::size_t TensorRedzone(const Tensor& tensor) {
   std::int64_t bytes = kSmallestRedzone;
-  if (tensor.ndim == 2) {
+  if (tensor.ndim > 1) {
     bytes = 2 * DTypeSize(tensor.dtype) *
-            std::max(tensor.shape[1], tensor.strides[0]);
+            std::max(tensor.ndim == 2 ? tensor.shape[1]
+                                      : tensor.shape[1] * tensor.shape[2],
+                     tensor.strides[0]);
   }
   return static_cast<std::size_t>(
       std::clamp(bytes, kSmallestRedzone, kLargestRedzone));

@@ -9,23 +9,44 @@
 #include "corpus/contracts.h"
 #include "kernels/builtin.h"
 #include "kernels/compiled_target.h"
+#include "kernels/decode/compiled_decode.h"
+#include "kernels/decode/decode.h"
+#include "kernels/decode/mutants/mutants.h"
 #include "kernels/mutants/mutants.h"
 #include "kernels/target.h"
 
 namespace mlafuzz {
 namespace {
 
+CompiledTarget DecodeTarget(const CompiledDecode& decode) {
+  CompiledTarget target{decode.name, decode.what, {.decode = decode.decode}};
+  target.contract = decode.contract;
+  return target;
+}
+
 const std::vector<CompiledTarget>& CompiledTargets() {
   static const auto* const kTargets = [] {
     auto* all = new std::vector<CompiledTarget>{Builtin(), BuiltinPow2()};
+    for (const CompiledDecode& decode : BuiltinDecodes()) {
+      // builtin is one target with all four kernels.
+      if (absl::string_view(decode.name) == all->front().name) {
+        all->front().kernels.decode = decode.decode;
+      } else {
+        all->push_back(DecodeTarget(decode));
+      }
+    }
     for (const CompiledTarget& target : Mutants()) all->push_back(target);
+    for (const CompiledDecode& decode : DecodeMutants()) {
+      all->push_back(DecodeTarget(decode));
+    }
     return all;
   }();
   return *kTargets;
 }
 
 Contract ContractOf(const CompiledTarget& compiled) {
-  Contract contract = BuiltinContract();
+  Contract contract =
+      compiled.contract != nullptr ? compiled.contract() : BuiltinContract();
   if (compiled.pow2_scale) {
     contract.mutable_writer()->set_scale(WriterContract::POW2_CEIL);
     contract.mutable_writer()->set_floor_bits(0x38d1b717);  // 1e-4
@@ -43,7 +64,7 @@ class HostTarget : public Target {
   const std::string& name() const override { return name_; }
   const Contract& contract() const override { return contract_; }
   const Arithmetic& arithmetic() const override {
-    return Arithmetic::default_instance();
+    return contract_.arithmetic();
   }
 
   bool Implements(Kernel kernel) const override {
@@ -55,7 +76,7 @@ class HostTarget : public Target {
       case Kernel::kConvert:
         return kernels_.convert != nullptr;
       case Kernel::kDecode:
-        return false;
+        return kernels_.decode != nullptr;
     }
     return false;
   }
@@ -74,6 +95,11 @@ class HostTarget : public Target {
                             const LaunchContext& context) override {
     return kernels_.convert != nullptr ? kernels_.convert(args, context)
                                        : CallResult::NotImplemented();
+  }
+  CallResult Decode(const DecodeArgs& args,
+                    const LaunchContext& context) override {
+    return kernels_.decode != nullptr ? kernels_.decode(args, context)
+                                      : CallResult::NotImplemented();
   }
 
  private:
@@ -138,6 +164,9 @@ const std::vector<TargetInfo>& AllTargets() {
         }
         if (target.kernels.convert != nullptr) {
           info.replaces.push_back(Kernel::kConvert);
+        }
+        if (target.kernels.decode != nullptr) {
+          info.replaces.push_back(Kernel::kDecode);
         }
       }
       infos->push_back(std::move(info));

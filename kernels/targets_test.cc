@@ -18,14 +18,40 @@ TEST(Targets, BuiltinIsFirstAndNamesAreUnique) {
 }
 
 TEST(Targets, TheNamesThatOthersRelyOn) {
-  for (const char* name :
-       {"builtin", "builtin:pow2", "mutant:nope-stale-tail",
-        "mutant:gather-stale-tail", "mutant:fp16-bit-amax",
-        "mutant:writer-negative-slot", "mutant:payload-fallthrough",
-        "mutant:scale-reciprocal", "mutant:gather-drops-pages",
-        "mutant:table-row-from-shape", "mutant:index-zero-for-invalid",
-        "mutant:missing-syncwarp", "mutant:does-nothing", "mutant:refuses-all",
-        "mutant:returns-inputs", "control:thread-mapping"}) {
+  for (const char* name : {"builtin",
+                           "builtin:pow2",
+                           "mutant:nope-stale-tail",
+                           "mutant:gather-stale-tail",
+                           "mutant:fp16-bit-amax",
+                           "mutant:writer-negative-slot",
+                           "mutant:payload-fallthrough",
+                           "mutant:scale-reciprocal",
+                           "mutant:gather-drops-pages",
+                           "mutant:table-row-from-shape",
+                           "mutant:index-zero-for-invalid",
+                           "mutant:missing-syncwarp",
+                           "mutant:does-nothing",
+                           "mutant:refuses-all",
+                           "mutant:returns-inputs",
+                           "control:thread-mapping",
+                           "builtin:bf16-partials",
+                           "builtin:e4m3",
+                           "builtin:e4m3-two-pass",
+                           "builtin:flashmla",
+                           "mutant:qk-pow2-scale",
+                           "mutant:v-pow2-scale",
+                           "mutant:both-pow2-scale",
+                           "mutant:capacity-from-topk-refuses",
+                           "mutant:capacity-from-topk-clips",
+                           "mutant:length-ignored-above-64",
+                           "mutant:all-masked-unit-weight",
+                           "mutant:masked-lane-reads-slot0",
+                           "mutant:leading-block-nan",
+                           "mutant:missing-rescale",
+                           "mutant:sink-dropped",
+                           "mutant:lse-wrong-base",
+                           "mutant:tail-read-as-rope",
+                           "mutant:split-partial-dropped"}) {
     EXPECT_TRUE(MakeTargetSet(name).ok()) << name;
   }
 }
@@ -36,13 +62,12 @@ TEST(Targets, AMutantTakesOnlyTheKernelsThatItReplaces) {
     absl::StatusOr<TargetSet> set = MakeTargetSet(info.name);
     ASSERT_TRUE(set.ok());
     const std::set<Kernel> replaced(info.replaces.begin(), info.replaces.end());
-    for (Kernel kernel : {Kernel::kWriter, Kernel::kGather, Kernel::kConvert}) {
+    for (Kernel kernel : kAllKernels) {
       Target* target = set->For(kernel);
       ASSERT_NE(target, nullptr);
       EXPECT_TRUE(target->Implements(kernel));
       EXPECT_EQ(target->name(), replaced.count(kernel) ? info.name : "builtin");
     }
-    EXPECT_FALSE(set->For(Kernel::kDecode)->Implements(Kernel::kDecode));
   }
 }
 
@@ -61,6 +86,17 @@ TEST(Targets, Pow2SaysSoInItsContract) {
   const WriterContract& writer = set.For(Kernel::kWriter)->contract().writer();
   EXPECT_EQ(writer.scale(), WriterContract::POW2_CEIL);
   EXPECT_EQ(writer.floor_bits(), 0x38d1b717u);
+}
+
+TEST(Targets, DecodesSayWhatTheyCompute) {
+  const TargetSet set = *MakeTargetSet("builtin:flashmla");
+  const Target& decode = *set.For(Kernel::kDecode);
+  EXPECT_EQ(decode.contract().qk().scale_rule(), ReaderSide::SCALE_BF16);
+  EXPECT_EQ(decode.contract().decode().lse_base(), DecodeContract::BASE_E);
+  EXPECT_EQ(set.For(Kernel::kGather)->name(), "builtin");
+  const TargetSet e4m3 = *MakeTargetSet("builtin:e4m3");
+  EXPECT_EQ(e4m3.For(Kernel::kDecode)->arithmetic().weights(),
+            Arithmetic::WEIGHTS_E4M3);
 }
 
 TEST(Targets, UnknownNamesGetASuggestion) {

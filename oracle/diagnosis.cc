@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "corpus/contracts.h"
 #include "oracle/damage.h"
+#include "oracle/decode/judge_decode.h"
 #include "oracle/expect.h"
 #include "oracle/gather_rows.h"
 #include "oracle/judge.h"
@@ -502,8 +503,7 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
                    const Observation& observation, const Check& check) {
   const std::size_t step = static_cast<std::size_t>(check.step);
   if (check.step < 0 || step >= image.steps.size() ||
-      step >= observation.steps.size() || image.steps[step].is_patch ||
-      image.steps[step].kernel == Kernel::kDecode) {
+      step >= observation.steps.size() || image.steps[step].is_patch) {
     return {.field = "",
             .key = check.verdict == Verdict::kProtocol ? "protocol" : "other",
             .cause = check.detail};
@@ -512,6 +512,16 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
       oracle::PoolHistory::Before(image, observation, check.step);
   const Contract& contract =
       *contracts[static_cast<std::size_t>(image.steps[step].kernel)];
+  if (image.steps[step].kernel == Kernel::kDecode) {
+    DecodeDiagnosis why =
+        DiagnoseDecode(contract, image, check.step, history.before(),
+                       observation.steps[step], check);
+    const bool exact = !why.field.empty();
+    return {.field = std::move(why.field),
+            .key = std::move(why.key),
+            .cause = std::move(why.cause),
+            .exact = exact};
+  }
   return Diagnostician(contract, image, check.step, history,
                        observation.steps[step], check)
       .Run();

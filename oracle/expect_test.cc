@@ -163,6 +163,25 @@ TEST_F(ExpectTest, ReadSetOfRowsWithoutRope) {
   EXPECT_EQ(std::count(reads.begin(), reads.end(), 1), 0);
 }
 
+TEST_F(ExpectTest, ReadSetOfADecode) {
+  const std::string text =
+      "pool { page_size: 2 pages: 2 } steps { decode { queries: 2 heads: 1 "
+      "indices { rows: 2 width: 3 set { at: 0 value: 1 } set { at: 1 value: -7 "
+      "} set { at: 2 value: 3 } } lengths: [ 2, 3 ] ";
+  // Slot 3 lies past the length; the second row has no key.
+  Use(text + "pe_dim: 64 } }");
+  std::vector<std::uint8_t> reads = PoolReadSet(contract_, image_, 0);
+  for (std::int64_t i = 0; i < 4 * 656; ++i) {
+    ASSERT_EQ(reads[i], i / 656 == 1 ? 1 : 0) << i;
+  }
+  Use(text + "} }");
+  reads = PoolReadSet(contract_, image_, 0);
+  EXPECT_EQ(std::count(reads.begin(), reads.end(), 1), 528);
+  contract_.mutable_decode()->set_empty_row(DecodeContract::UNIT_WEIGHTS);
+  reads = PoolReadSet(contract_, image_, 0);
+  EXPECT_EQ(std::count(reads.begin(), reads.begin() + 656, 1), 528);
+}
+
 TEST_F(ExpectTest, ConvertByHand) {
   Use("pool { page_size: 4 pages: 9 } steps { convert { request_ids { values: "
       "[1, 0] } valid_count: true block_table { rows: 2 columns: 2 row_stride: "

@@ -8,6 +8,7 @@
 #include "oracle/bf16.h"
 #include "oracle/convert_index.h"
 #include "oracle/damage.h"
+#include "oracle/decode/judge_decode.h"
 #include "oracle/e4m3.h"
 #include "oracle/expect.h"
 #include "oracle/gather_rows.h"
@@ -392,14 +393,19 @@ std::string Explain(const Contracts& contracts, const CaseImage& image,
   absl::StrAppend(&text, "\n");
   const std::size_t step = static_cast<std::size_t>(check.step);
   if (check.step < 0 || step >= image.steps.size() ||
-      step >= observation.steps.size() || image.steps[step].is_patch ||
-      image.steps[step].kernel == Kernel::kDecode) {
+      step >= observation.steps.size() || image.steps[step].is_patch) {
     return text;
   }
   const oracle::PoolHistory history =
       oracle::PoolHistory::Before(image, observation, check.step);
   const Contract& contract =
       *contracts[static_cast<std::size_t>(image.steps[step].kernel)];
+  if (image.steps[step].kernel == Kernel::kDecode) {
+    return absl::StrCat(
+        "step ", check.step, " (decode), ",
+        ExplainDecode(contract, image, check.step, history.before(),
+                      observation.steps[step], check));
+  }
   Explainer(contract, image, check.step, history, observation.steps[step])
       .Run(&text);
   return text;

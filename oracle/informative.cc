@@ -3,6 +3,7 @@
 #include "corpus/contracts.h"
 #include "oracle/bf16.h"
 #include "oracle/damage.h"
+#include "oracle/decode/judge_decode.h"
 #include "oracle/expect.h"
 #include "oracle/judge.h"
 #include "oracle/layout.h"
@@ -55,7 +56,10 @@ std::vector<std::string> InformativeFields(
     absl::Span<const std::uint8_t> pool_before) {
   std::vector<std::string> fields;
   const StepImage& s = image.steps[static_cast<std::size_t>(step)];
-  if (s.is_patch || s.kernel == Kernel::kDecode) return fields;
+  if (s.is_patch) return fields;
+  if (s.kernel == Kernel::kDecode) {
+    return InformativeDecodeFields(contract, image, step, pool_before);
+  }
   const Expectation expected = Expect(contract, image, step, pool_before);
   for (const Neighbour& neighbour : Neighbours(contract, s.kernel)) {
     if (!fields.empty() && fields.back() == neighbour.field) continue;

@@ -6,19 +6,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "oracle/damage.h"
+#include "oracle/decode/judge_decode.h"
 #include "oracle/expect.h"
 #include "oracle/pool_history.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
 
 // How a step is judged:
-//   1. A call that the target lacks, or that has no oracle, is skipped.
+//   1. A call that the target lacks is skipped.
 //   2. The case is classified under the contract; what is unspecified is not
 //      judged.
 //   3. A process that died, hung or spoke nonsense is its own verdict.
 //   4. An invalid call must be refused with a reason and without a trace.
 //   5. A valid call must be taken, and leave exactly the expected bytes. Only
 //      if they differ is it worked out what the wrong ones belong to.
+// A decode is judged the same way by oracle/decode, within bounds instead of
+// bytes.
 namespace mlafuzz {
 namespace {
 
@@ -35,7 +38,7 @@ const char* PrincipalProperty(Kernel kernel) {
     case Kernel::kConvert:
       return property::kConvert;
     case Kernel::kDecode:
-      return "decode";
+      return property::kDecodeOut;
   }
   return "?";
 }
@@ -58,11 +61,6 @@ class StepJudge {
 
   // Whether later steps still mean what they say.
   bool Run() {
-    if (step_.kernel == Kernel::kDecode) {
-      Add(PrincipalProperty(step_.kernel), Verdict::kSkipped,
-          "no decode oracle");
-      return true;
-    }
     if (observed_.status == CallStatus::kNotImplemented) {
       Add(PrincipalProperty(step_.kernel), Verdict::kSkipped,
           absl::StrCat("the target has no ", KernelName(step_.kernel)));
@@ -372,8 +370,13 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
     } else {
       const Contract& contract =
           *contracts[static_cast<std::size_t>(step.kernel)];
-      StepJudge judge(contract, image, index, history, observed, &checks);
-      if (!judge.Run()) damaged_by = checks.back().detail;
+      const bool goes_on =
+          step.kernel == Kernel::kDecode
+              ? JudgeDecode(contract, image, index, history.before(), observed,
+                            &checks)
+              : StepJudge(contract, image, index, history, observed, &checks)
+                    .Run();
+      if (!goes_on) damaged_by = checks.back().detail;
     }
     if (EndsTheCase(observed.status)) break;
     history.Advance();

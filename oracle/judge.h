@@ -18,7 +18,8 @@ using Contracts = std::array<const Contract*, kAllKernels.size()>;
 // Judges every step of a case. Each step is judged from the pool as it was
 // *observed* before it, so that a writer's fault is not counted again against
 // the gather that read its rows. Bit for bit; the only freedom is what the
-// contract leaves open (NaN payloads under NAN_ANY).
+// contract leaves open (NaN payloads under NAN_ANY). A decode within the bounds
+// of oracle/decode/decode.h.
 std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
                          const Observation& observation);
 

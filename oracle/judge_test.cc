@@ -1,5 +1,6 @@
 #include "oracle/judge.h"
 
+#include <algorithm>
 #include <cstring>
 #include <set>
 #include <string>
@@ -15,6 +16,14 @@
 
 namespace mlafuzz {
 namespace {
+
+constexpr char kDecode[] = R"(
+  pool { page_size: 2 pages: 2 fill { kind: FINITE_ROWS seed: 3 } }
+  steps { decode { queries: 1 heads: 1 pe_dim: 64
+                   q { pattern: NORMAL_RANGE seed: 1 }
+                   indices { rows: 1 width: 3 set { at: 0 value: 3 }
+                             set { at: 1 value: -1 } set { at: 2 value: 1 } }
+                   softmax_scale_bits: 0x3f800000 } })";
 
 // A case with what a right kernel leaves behind; tests damage that.
 class JudgeTest : public testing::Test {
@@ -427,8 +436,41 @@ TEST_F(JudgeTest, WhatIsNotThereIsSkipped) {
   Use(kWrite);
   seen_.steps[0] = {.status = CallStatus::kNotImplemented};
   EXPECT_EQ(With(Verdict::kSkipped), Names{"writer-row"});
-  Use("pool { page_size: 1 pages: 1 } steps { decode { queries: 1 } }");
-  EXPECT_EQ(With(Verdict::kSkipped), Names{"decode"});
+  Use(kDecode);
+  seen_.steps[0] = {.status = CallStatus::kNotImplemented};
+  EXPECT_EQ(With(Verdict::kSkipped), Names{"decode-out"});
+}
+
+TEST_F(JudgeTest, DecodeSteps) {
+  Use(kDecode);
+  EXPECT_EQ(Failures(), Names{});
+  EXPECT_EQ(With(Verdict::kPass),
+            (Names{"decode-out", "decode-lse", "written-set", "memory-safety",
+                   "lanes", "refusal"}));
+  const std::vector<std::string> fields =
+      InformativeFields(contract_, image_, 0, image_.pool.bytes);
+  EXPECT_TRUE(std::count(fields.begin(), fields.end(), "qk.scale_rule"));
+  EXPECT_TRUE(std::count(fields.begin(), fields.end(), "decode.lse_base"));
+  // The founding bug.
+  Contract wrong = contract_;
+  wrong.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  seen_ = Imagine(wrong, image_);
+  EXPECT_TRUE(Failures().count("decode-lse"));
+  const Diagnosis d = FirstDiagnosis();
+  EXPECT_EQ(d.field, "qk.scale_rule");
+  EXPECT_EQ(d.key, "qk.scale_rule=SCALE_POW2_FLOOR");
+  for (const Check& check : Verdicts()) {
+    if (check.property != "decode-lse") continue;
+    const std::string text = Explain(contracts(), image_, seen_, check);
+    EXPECT_TRUE(absl::StartsWith(text, "step 0 (decode), decode-lse: fail"))
+        << text;
+    EXPECT_TRUE(absl::StrContains(text, "lane 0: slot 3")) << text;
+  }
+  // What the host must refuse.
+  Use("pool { page_size: 1 pages: 1 } steps { decode { queries: 1 "
+      "indices { rows: 1 width: 1 } softmax_scale_bits: 0x3f800000 } }");
+  EXPECT_EQ(seen_.steps[0].status, CallStatus::kRefused);
+  EXPECT_EQ(Failures(), Names{});
 }
 
 TEST_F(JudgeTest, MalformedObservations) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "oracle/decode/keys.h"
 #include "oracle/expect.h"
 #include "oracle/gather_rows.h"
 #include "oracle/layout.h"
@@ -37,6 +38,31 @@ void MarkGathered(const GatherContract& contract, const CaseImage& image,
                            });
 }
 
+// The rows that lanes name which are not masked, and slot 0 where a contract
+// has rows without keys count it.
+void MarkDecoded(const Contract& contract, const CaseImage& image,
+                 const StepImage& step, std::vector<std::uint8_t>* set) {
+  const RowLayout& layout = oracle::LayoutOf(image.pool.layout);
+  const Tensor& q = *step.Find(TensorId::kQ);
+  const bool reads_tail =
+      q.shape[2] > oracle::kLatentColumns ||
+      contract.decode().nope_tail() == DecodeContract::NOPE_TAIL_AS_ROPE;
+  const std::int64_t bytes = reads_tail ? layout.rope_end() : layout.rope_at;
+  const auto mark = [&](std::int64_t at) {
+    if (at < 0 || at + bytes > static_cast<std::int64_t>(set->size())) return;
+    std::fill_n(set->begin() + at, bytes, 1);
+  };
+  for (std::int64_t query = 0; query < q.shape[0]; ++query) {
+    const oracle::KeyPlan plan =
+        oracle::PlanKeys(contract, image.pool, step, query, {});
+    for (const oracle::Key& key : plan.keys) mark(key.at);
+    if (plan.keys.empty() &&
+        contract.decode().empty_row() == DecodeContract::UNIT_WEIGHTS) {
+      mark(image.pool.RowAt(0));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> PoolReadSet(const Contract& contract,
@@ -49,8 +75,7 @@ std::vector<std::uint8_t> PoolReadSet(const Contract& contract,
       MarkGathered(contract.gather(), image, s, &set);
       break;
     case Kernel::kDecode:
-      // No decode oracle: any byte may matter.
-      std::fill(set.begin(), set.end(), 1);
+      MarkDecoded(contract, image, s, &set);
       break;
     case Kernel::kWriter:   // stores rows and reads none
     case Kernel::kConvert:  // does not see the pool

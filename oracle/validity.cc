@@ -2,24 +2,11 @@
 
 #include <string>
 
+#include "oracle/decode/validity_decode.h"
 #include "oracle/layout.h"
 #include "oracle/validity_parts.h"
 
 namespace mlafuzz {
-
-const char* ValidityName(Validity validity) {
-  switch (validity) {
-    case Validity::kValid:
-      return "valid";
-    case Validity::kBoundary:
-      return "boundary";
-    case Validity::kInvalid:
-      return "invalid";
-    case Validity::kUnspecified:
-      return "unspecified";
-  }
-  return "?";
-}
 
 StepValidity Classify(const Contract& contract, const CaseImage& image,
                       int step) {
@@ -33,7 +20,7 @@ StepValidity Classify(const Contract& contract, const CaseImage& image,
     case Kernel::kConvert:
       return oracle::ClassifyConvert(contract.convert(), image.pool, s);
     case Kernel::kDecode:
-      break;
+      return ClassifyDecode(contract, image, step);
   }
   return {};
 }

@@ -1,28 +1,11 @@
 #ifndef MLAFUZZ_ORACLE_VALIDITY_H_
 #define MLAFUZZ_ORACLE_VALIDITY_H_
 
-#include <string>
-
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
+#include "oracle/step_validity.h"
 
 namespace mlafuzz {
-
-enum class Validity {
-  kValid,        // must be right
-  kBoundary,     // documented edge behaviour (no tokens, no rows, all skipped)
-  kInvalid,      // the host must refuse before it launches
-  kUnspecified,  // the caller's duty; never sent unless asked for
-};
-const char* ValidityName(Validity validity);
-
-struct StepValidity {
-  Validity validity = Validity::kValid;
-  // "writer.pe_dim", "writer.slot_past_pool", "gather.table_columns", ...
-  std::string rule;
-  // The rule with the case's numbers: "pe_dim 32 is not one of {64, 0}".
-  std::string reason;
-};
 
 // The class of one step under `contract`, before anything runs. A step is
 // invalid only by a check that the contract lists; the same misuse without the

@@ -20,7 +20,7 @@ std::vector<Check> UnspecifiedChecks(const Contracts& contracts,
   std::vector<Check> checks;
   for (int i = 0; i < static_cast<int>(image.steps.size()); ++i) {
     const StepImage& step = image.steps[i];
-    if (step.is_patch || step.kernel == Kernel::kDecode) continue;
+    if (step.is_patch) continue;
     const StepValidity v =
         Classify(*contracts[static_cast<std::size_t>(step.kernel)], image, i);
     if (v.validity != Validity::kUnspecified) continue;

@@ -55,7 +55,14 @@ class CheckerTest : public testing::Test {
 TEST_F(CheckerTest, BuiltinPassesEverything) {
   std::map<std::string, int> runs;
   int informative = 0, steps = 0;
-  for (const Case& c : Generate(0, 3000)) {
+  std::vector<Case> cases = Generate(0, 3000);
+  for (int seed = 0; seed < 600; ++seed) {
+    Choices choices(seed);
+    cases.push_back(GenerateCase(
+        choices,
+        {.writer = false, .gather = false, .convert = false, .decode = true}));
+  }
+  for (const Case& c : cases) {
     const CaseResult result = Check(c, {.all_relations = true});
     std::set<int> said;
     for (const mlafuzz::Check& check : result.checks) {

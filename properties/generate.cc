@@ -449,6 +449,17 @@ Convert GenerateConvert(Choices& choices, const Pool& pool,
 
 Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
   Case c;
+  const bool others = options.writer || options.gather || options.convert;
+  if (options.decode && (!others || choices.OneIn(3))) {
+    GenerateDecodeProgram(choices, options, c);
+    if (choices.OneIn(2)) c.set_schedule(choices.Below(1u << 16));
+    c.set_poison(choices.Below(1u << 16));
+    if (options.invalid && choices.OneIn(16)) {
+      MakeRefused(c, choices);
+      RepairCase(c, options);
+    }
+    return c;
+  }
   Pool& pool = *c.mutable_pool();
   pool = GeneratePool(choices, options);
   if (choices.OneIn(2)) c.set_schedule(choices.Below(1u << 16));

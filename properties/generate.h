@@ -14,6 +14,8 @@ struct GeneratorOptions {
   bool writer = true;
   bool gather = true;
   bool convert = true;
+  // Not by default: a decode costs ten times what the others do.
+  bool decode = false;
   // Also cases that the host must refuse (about one in sixteen).
   bool invalid = true;
   // Bounds work to what `corpus/small` promises: at most 5 ms on the host.
@@ -36,6 +38,14 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
                       const GeneratorOptions& options);
 Convert GenerateConvert(Choices& choices, const Pool& pool,
                         const GeneratorOptions& options);
+// Small pools of rows with something to say, aligned to 16 bytes.
+Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options);
+Decode GenerateDecode(Choices& choices, const Pool& pool,
+                      const GeneratorOptions& options);
+// Pool and steps of `c`: a decode or two, maybe a write before them, maybe a
+// poisoned row that no key names.
+void GenerateDecodeProgram(Choices& choices, const GeneratorOptions& options,
+                           Case& c);
 
 }  // namespace mlafuzz
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "corpus/knobs.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
+#include "oracle/judge.h"
 #include "oracle/validity.h"
 #include "properties/choices.h"
 #include "properties/repair.h"
@@ -51,6 +54,7 @@ TEST(GenerateTest, EveryClassIsDrawnAndNothingIsDiscarded) {
     (void)refused;
   }
   for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (AllKnobs()[i].kernel == Kernel::kDecode) continue;  // see below
     EXPECT_GE(drawn[i], 20) << AllKnobs()[i].name;
   }
   // About one case in sixteen holds a step that must be refused.
@@ -98,13 +102,101 @@ TEST(GenerateTest, LeavesOutWhatIsNotAskedFor) {
   }
 }
 
+constexpr GeneratorOptions kWithDecode = {.decode = true};
+constexpr GeneratorOptions kDecodeAlone = {
+    .writer = false, .gather = false, .convert = false, .decode = true};
+
+TEST(GenerateTest, DecodesAreDrawnWithTheOthersOrAlone) {
+  const Contract contract = BuiltinContract();
+  int with = 0, decodes = 0, refused = 0, edges = 0;
+  std::uint64_t cells = 0;
+  std::set<std::string> rules;
+  std::vector<int> drawn(AllKnobs().size());
+  constexpr int kDecodes = 4000;
+  for (int seed = 0; seed < 2 * kDecodes; ++seed) {
+    Choices choices(seed);
+    const bool alone = seed % 2 == 0;
+    const Case c = GenerateCase(choices, alone ? kDecodeAlone : kWithDecode);
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
+    for (const int knob : ExercisedKnobs(*image)) {
+      drawn[knob] += alone || AllKnobs()[knob].name ==
+                                  std::string("program/write-then-decode");
+    }
+    bool any = false;
+    for (int i = 0; i < c.steps_size(); ++i) {
+      if (!c.steps(i).has_decode()) {
+        EXPECT_FALSE(alone);
+        continue;
+      }
+      any = true;
+      const StepValidity v = Classify(contract, *image, i);
+      ASSERT_NE(v.validity, Validity::kUnspecified) << v.reason << "\n"
+                                                    << FormatCaseText(c);
+      if (!alone) continue;
+      const Decode& d = c.steps(i).decode();
+      ++decodes;
+      refused += v.validity == Validity::kInvalid;
+      edges += v.validity == Validity::kBoundary;
+      if (v.validity == Validity::kInvalid) {
+        rules.insert(v.rule);
+      } else {
+        cells += std::uint64_t{d.queries()} * d.heads() * d.indices().width();
+      }
+    }
+    EXPECT_TRUE(any || !alone);
+    with += any && !alone;
+  }
+  EXPECT_EQ(rules, (std::set<std::string>{"decode.pe_dim", "decode.row_bytes",
+                                          "decode.batch", "decode.heads",
+                                          "decode.alignment"}));
+  EXPECT_GT(with, kDecodes / 5);
+  EXPECT_GT(refused, decodes / 32);
+  EXPECT_LT(refused, decodes / 8);
+  EXPECT_GT(edges, 0);
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (AllKnobs()[i].kernel != Kernel::kDecode) continue;
+    EXPECT_GE(drawn[i], 8) << AllKnobs()[i].name;
+  }
+  // Keys times heads are the cost.
+  EXPECT_LT(cells / static_cast<std::uint64_t>(decodes), 80u);
+}
+
+// Each rule of a decode shows in a share of what is drawn.
+TEST(GenerateTest, DecodesAreInformative) {
+  const Contract contract = BuiltinContract();
+  std::map<std::string, int> shows;
+  for (const Neighbour& n : Neighbours(contract, Kernel::kDecode)) {
+    shows[n.field] = 0;
+  }
+  int valid = 0;
+  for (int seed = 0; seed < 1000; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, kDecodeAlone);
+    absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    if (Classify(contract, *image, 0).validity != Validity::kValid) continue;
+    ++valid;
+    for (const std::string& field :
+         InformativeFields(contract, *image, 0, image->pool.bytes)) {
+      ++shows[field];
+    }
+  }
+  EXPECT_GT(valid, 800);
+  for (const auto& [field, count] : shows) {
+    EXPECT_GE(count, valid / 20) << field;
+  }
+}
+
 TEST(RepairTest, LeavesGeneratedCasesAlone) {
   int changed = 0;
   for (int seed = 0; seed < 5000; ++seed) {
     Choices choices(seed);
-    const Case c = GenerateCase(choices, {});
+    const GeneratorOptions options =
+        seed % 2 == 0 ? GeneratorOptions() : kWithDecode;
+    const Case c = GenerateCase(choices, options);
     Case repaired = c;
-    RepairCase(repaired, {});
+    RepairCase(repaired, options);
     changed += !MessageDifferencer::Equivalent(c, repaired);
   }
   EXPECT_EQ(changed, 0);
@@ -115,7 +207,9 @@ TEST(RepairTest, LeavesGeneratedCasesAlone) {
 TEST(RepairTest, TakesAnything) {
   for (int seed = 0; seed < 5000; ++seed) {
     Choices choices(seed);
-    Case c = GenerateCase(choices, {});
+    const GeneratorOptions options =
+        seed % 2 == 0 ? GeneratorOptions() : kWithDecode;
+    Case c = GenerateCase(choices, options);
     for (int edits = 1 + choices.Below(6); edits > 0; --edits) {
       // Any integer field of any message, to any size.
       google::protobuf::Message* m = &c;
@@ -154,7 +248,7 @@ TEST(RepairTest, TakesAnything) {
         break;
       }
     }
-    RepairCase(c, {});
+    RepairCase(c, options);
     absl::StatusOr<CaseImage> image = BuildImage(c);
     ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
     for (int i = 0; i < c.steps_size(); ++i) {
@@ -164,7 +258,7 @@ TEST(RepairTest, TakesAnything) {
                                                     << FormatCaseText(c);
     }
     Case again = c;
-    RepairCase(again, {});
+    RepairCase(again, options);
     EXPECT_TRUE(MessageDifferencer::Equivalent(c, again)) << FormatCaseText(c);
   }
 }

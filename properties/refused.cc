@@ -166,6 +166,67 @@ bool BreakConvertCheck(ConvertCheck check, Choices& choices, Convert& convert) {
   }
 }
 
+bool BreakDecodeCheck(DecodeCheck check, Choices& choices, Pool& pool,
+                      Decode& decode) {
+  Indices& indices = *decode.mutable_indices();
+  switch (check) {
+    case DECODE_CHECK_PE_DIM:
+      decode.set_pe_dim(choices.Pick<std::uint32_t>({32, 128, 63, 65, 1}));
+      return true;
+    case DECODE_CHECK_ROW_BYTES:
+      ForeignRow(choices, pool);
+      return true;
+    case DECODE_CHECK_BATCH:
+      if (choices.OneIn(2)) {
+        indices.set_rows(indices.rows() > 1 && choices.OneIn(2)
+                             ? indices.rows() - 1
+                             : indices.rows() + 1);
+        return true;
+      }
+      if (decode.lengths_size() > 1 && choices.OneIn(2)) {
+        decode.mutable_lengths()->RemoveLast();
+        return true;
+      }
+      decode.add_lengths(0);
+      while (decode.lengths_size() <= static_cast<int>(decode.queries())) {
+        decode.add_lengths(0);
+      }
+      return true;
+    case DECODE_CHECK_HEADS:
+      if (choices.OneIn(3)) {
+        decode.set_heads(choices.Pick<std::uint32_t>({0, 129}));
+        decode.set_queries(std::min(decode.queries(), 1u));
+        decode.clear_sink_bits();
+        decode.clear_lengths();
+        indices.set_rows(decode.queries());
+        return true;
+      }
+      if (decode.sink_bits_size() > 1 && choices.OneIn(2)) {
+        decode.mutable_sink_bits()->RemoveLast();
+        return true;
+      }
+      decode.add_sink_bits(0);
+      while (decode.sink_bits_size() <= static_cast<int>(decode.heads())) {
+        decode.add_sink_bits(0);
+      }
+      return true;
+    case DECODE_CHECK_ALIGNMENT:
+      if (pool.pages() > 1 && choices.OneIn(3)) {
+        const std::uint64_t row =
+            pool.row_stride() != 0 ? pool.row_stride() : 656;
+        pool.set_page_stride(row * pool.page_size() + 8);
+      } else if (pool.page_size() > 1 && choices.OneIn(2)) {
+        pool.set_row_stride(choices.Pick<std::uint32_t>({664, 660, 680}));
+        pool.clear_page_stride();
+      } else {
+        pool.set_offset(choices.Pick<std::uint32_t>({8, 4, 24, 1}));
+      }
+      return true;
+    default:
+      return false;
+  }
+}
+
 void MakeRefused(Case& c, Choices& choices) {
   if (c.steps_size() == 0) return;
   Step& step =
@@ -184,6 +245,11 @@ void MakeRefused(Case& c, Choices& choices) {
       return;
     case Step::kConvert:
       BreakConvertCheck(CONVERT_CHECK_TOKENS, choices, *step.mutable_convert());
+      return;
+    case Step::kDecode:
+      BreakDecodeCheck(
+          static_cast<DecodeCheck>(1 + choices.Below(DECODE_CHECK_ALIGNMENT)),
+          choices, pool, *step.mutable_decode());
       return;
     default:
       return;

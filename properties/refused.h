@@ -18,6 +18,8 @@ bool BreakWriterCheck(WriterCheck check, Choices& choices, Pool& pool,
                       Write& write);
 bool BreakGatherCheck(GatherCheck check, Choices& choices, Pool& pool,
                       Gather& gather);
+bool BreakDecodeCheck(DecodeCheck check, Choices& choices, Pool& pool,
+                      Decode& decode);
 bool BreakConvertCheck(ConvertCheck check, Choices& choices, Convert& convert);
 
 }  // namespace mlafuzz

@@ -1,6 +1,7 @@
 #include "properties/relations.h"
 
 #include "properties/relations/batch_single.h"
+#include "properties/relations/decode_masks.h"
 #include "properties/relations/page_relabelling.h"
 #include "properties/relations/round_trip.h"
 #include "properties/relations/same_run.h"
@@ -39,6 +40,7 @@ void AddForAll(std::vector<Relation>& all) {
   all.push_back(Make<name, R, Kernel::kWriter>());
   all.push_back(Make<name, R, Kernel::kGather>());
   all.push_back(Make<name, R, Kernel::kConvert>());
+  all.push_back(Make<name, R, Kernel::kDecode>());
 }
 
 }  // namespace
@@ -60,6 +62,9 @@ const std::vector<Relation>& AllRelations() {
     all->push_back(Make<"round-trip", RoundTrip, Kernel::kWriter>());
     all->push_back(Make<"nope-tail-through-gather", NopeTailThroughGather,
                         Kernel::kWriter>());
+    all->push_back(Make<"trailing-mask", TrailingMask, Kernel::kDecode>());
+    all->push_back(
+        Make<"sink-minus-infinity", SinkAtMinusInfinity, Kernel::kDecode>());
     return all;
   }();
   return *kAll;

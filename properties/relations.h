@@ -18,7 +18,8 @@ namespace mlafuzz {
 struct Relation {
   // "two-poison", "run-twice", "schedule", "page-relabelling", "batch-single",
   // "tile-permutation", "negation", "power-of-two-scaling", "zero-rope",
-  // "round-trip", "nope-tail-through-gather". Each is described in the header
+  // "round-trip", "nope-tail-through-gather", "trailing-mask",
+  // "sink-minus-infinity". Each is described in the header
   // of the same name under properties/relations/.
   const char* name;
   Kernel kernel;

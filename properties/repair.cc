@@ -7,6 +7,7 @@
 
 #include "corpus/values.h"
 #include "google/protobuf/repeated_field.h"
+#include "properties/repair_parts.h"
 
 namespace mlafuzz {
 namespace {
@@ -36,35 +37,6 @@ void Truncate(google::protobuf::RepeatedField<T>* list, int size) {
 template <typename T>
 void Truncate(google::protobuf::RepeatedPtrField<T>* list, int size) {
   while (list->size() > size) list->RemoveLast();
-}
-
-// A stride in elements: 0, or at least `least` and a multiple of `multiple`.
-// `free`: any stride (one that a host must refuse) from 1 on.
-std::uint32_t RepairStride(std::uint32_t stride, std::uint32_t least,
-                           std::uint32_t multiple, bool free) {
-  if (stride == 0) return 0;
-  if (stride > least + kMaxGap) return 0;
-  if (free) return stride;
-  if (stride < least) return 0;
-  return (stride + multiple - 1) / multiple * multiple;
-}
-
-void RepairPatterns(Values& values, std::uint64_t count) {
-  if (!Values::Pattern_IsValid(values.pattern())) {
-    values.set_pattern(Values::MIXED);
-  }
-  if (values.bits() > 0xffff) values.set_bits(values.bits() & 0xffff);
-  auto* sets = values.mutable_set();
-  int kept = 0;
-  for (int i = 0; i < sets->size(); ++i) {
-    if (sets->Get(i).at() >= count) continue;
-    if (sets->Get(i).bits() > 0xffff) {
-      sets->Mutable(i)->set_bits(sets->Get(i).bits() & 0xffff);
-    }
-    if (kept != i) sets->SwapElements(kept, i);
-    ++kept;
-  }
-  Truncate(sets, kept);
 }
 
 // Makes the slots that are not negative distinct.
@@ -149,11 +121,52 @@ void RepairTableEntry(Table& table, std::int64_t row, std::int64_t column,
 
 }  // namespace
 
+std::uint32_t RepairStride(std::uint32_t stride, std::uint32_t least,
+                           std::uint32_t multiple, bool free) {
+  if (stride == 0) return 0;
+  if (stride > least + kMaxGap) return 0;
+  if (free) return stride;
+  if (stride < least) return 0;
+  return (stride + multiple - 1) / multiple * multiple;
+}
+
+void RepairPatterns(Values& values, std::uint64_t count) {
+  if (!Values::Pattern_IsValid(values.pattern())) {
+    values.set_pattern(Values::MIXED);
+  }
+  if (values.bits() > 0xffff) values.set_bits(values.bits() & 0xffff);
+  auto* sets = values.mutable_set();
+  int kept = 0;
+  for (int i = 0; i < sets->size(); ++i) {
+    if (sets->Get(i).at() >= count) continue;
+    if (sets->Get(i).bits() > 0xffff) {
+      sets->Mutable(i)->set_bits(sets->Get(i).bits() & 0xffff);
+    }
+    if (kept != i) sets->SwapElements(kept, i);
+    ++kept;
+  }
+  Truncate(sets, kept);
+}
+
+void KeepSets(Indices& indices) {
+  const std::uint64_t cells = std::uint64_t{indices.rows()} * indices.width();
+  auto* sets = indices.mutable_set();
+  int kept = 0;
+  for (int i = 0; i < sets->size(); ++i) {
+    if (sets->Get(i).at() >= cells) continue;
+    if (kept != i) sets->SwapElements(kept, i);
+    ++kept;
+  }
+  Truncate(sets, kept);
+}
+
 CaseLimits LimitsOf(const GeneratorOptions& options) {
   // Small: 65 tokens and 300 rows are about 1 ms each on the host backend; 2176
   // is the widest index buffer in use (2048 with its tail, to 128).
-  if (options.small) return {256, 512, 80, 300, 48, 320, 64, 2304, 4608, 6};
-  return {256, 16384, 2048, 4096, 512, 4096, 1024, 2304, 1u << 18, 24};
+  if (options.small)
+    return {256, 512, 80, 300, 48, 320, 64, 2304, 4608, 80, 256, 384, 6};
+  return {256,  16384,    2048, 4096, 512,      4096, 1024,
+          2304, 1u << 18, 512,  2304, 1u << 16, 24};
 }
 
 void RepairPool(Pool& pool, const GeneratorOptions& options) {
@@ -376,15 +389,7 @@ void RepairConvert(Convert& convert, const Pool& pool,
   convert.set_out_row_stride(stride(convert.out_row_stride()));
   if (!Indices::Place_IsValid(indices.place())) indices.clear_place();
   if (!Indices::Pad_IsValid(indices.pad())) indices.clear_pad();
-  const std::uint64_t cells = std::uint64_t{indices.rows()} * indices.width();
-  auto* sets = indices.mutable_set();
-  int kept = 0;
-  for (int i = 0; i < sets->size(); ++i) {
-    if (sets->Get(i).at() >= cells) continue;
-    if (kept != i) sets->SwapElements(kept, i);
-    ++kept;
-  }
-  Truncate(sets, kept);
+  KeepSets(indices);
 
   std::int32_t surplus =
       options.invalid ? std::min(convert.surplus_requests(), 64) : 0;
@@ -428,6 +433,11 @@ void RepairCase(Case& c, const GeneratorOptions& options) {
   if (c.format() > 1) c.clear_format();
   Pool& pool = *c.mutable_pool();
   RepairPool(pool, options);
+  if (options.decode && !options.invalid &&
+      std::any_of(c.steps().begin(), c.steps().end(),
+                  [](const Step& step) { return step.has_decode(); })) {
+    AlignForDecode(pool);
+  }
   const std::uint32_t row =
       pool.row_bytes() != 0 ? pool.row_bytes() : kRowBytes;
   auto* steps = c.mutable_steps();
@@ -447,6 +457,10 @@ void RepairCase(Case& c, const GeneratorOptions& options) {
       case Step::kConvert:
         keep &= options.convert;
         if (keep) RepairConvert(*step.mutable_convert(), pool, options);
+        break;
+      case Step::kDecode:
+        keep &= options.decode;
+        if (keep) RepairDecode(*step.mutable_decode(), pool, options);
         break;
       case Step::kPatch: {
         Patch& patch = *step.mutable_patch();

@@ -19,6 +19,9 @@ struct CaseLimits {
   std::uint32_t index_rows;
   std::uint32_t index_width;
   std::uint32_t index_cells;  // rows * width
+  std::uint32_t decode_queries;
+  std::uint32_t decode_width;
+  std::uint64_t decode_cells;  // queries * heads * width
   int steps;
 };
 CaseLimits LimitsOf(const GeneratorOptions& options);
@@ -27,10 +30,10 @@ CaseLimits LimitsOf(const GeneratorOptions& options);
 // has no step that is unspecified under BuiltinContract(): slots are in range
 // or negative and distinct, starts ascend, requests do not overlap in dst,
 // every block-table entry that is read names a page, request ids name table
-// rows. Steps of kernels that `options` leaves out are dropped. Any case may
-// come in, one parsed from an engine's bytes too. Keeps what is already right,
-// classes that a host must refuse included (where `options` allows them).
-// Idempotent.
+// rows, lanes of a decode that count name slots. Steps of kernels that
+// `options` leaves out are dropped. Any case may come in, one parsed from an
+// engine's bytes too. Keeps what is already right, classes that a host must
+// refuse included (where `options` allows them). Idempotent.
 void RepairCase(Case& c, const GeneratorOptions& options);
 
 // Parts; `pool` must be repaired already.
@@ -41,6 +44,11 @@ void RepairGather(Gather& gather, const Pool& pool,
                   const GeneratorOptions& options);
 void RepairConvert(Convert& convert, const Pool& pool,
                    const GeneratorOptions& options);
+void RepairDecode(Decode& decode, const Pool& pool,
+                  const GeneratorOptions& options);
+
+// Lets every row start at a multiple of 16 bytes, as decodes want it.
+void AlignForDecode(Pool& pool);
 
 }  // namespace mlafuzz
 

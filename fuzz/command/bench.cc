@@ -85,7 +85,7 @@ absl::Status BenchFlavour(const std::string& flavour, double seconds) {
   for (const BenchResult::Timing& timing : result->timings()) {
     Row(timing.name(), timing.per_second(), *empty);
   }
-  for (const char* kernel : {"writer", "gather", "convert"}) {
+  for (const char* kernel : {"writer", "gather", "convert", "decode"}) {
     const auto rate = WholeCampaign(*engine, kernel, 5 * seconds);
     if (!rate.ok()) return rate.status();
     Row(absl::StrCat(kernel, "/campaign, generated cases"), *rate, *empty);

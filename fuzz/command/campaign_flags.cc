@@ -43,7 +43,7 @@ absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
 
 std::vector<Flag> CampaignFlags() {
   return {
-      {"kernels", "writer,gather,convert", "what generated cases call"},
+      {"kernels", "writer,gather,convert,decode", "what generated cases call"},
       {"time", "120s|2m|1h", "stop after this time (default 60s)"},
       {"cases", "N", "stop after this many cases"},
       {"jobs", "N", "processes (default 1)"},

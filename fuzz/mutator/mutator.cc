@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "fuzz/mutator/mutate_decode.h"
 #include "properties/refused.h"
 #include "properties/repair.h"
 
@@ -437,7 +438,10 @@ void MutateProgram(Case& c, Choices& choices, const GeneratorOptions& options) {
       break;
     default: {  // a new one
       Step step;
-      switch (choices.Below(4)) {
+      switch (choices.Below(options.decode ? 5 : 4)) {
+        case 4:
+          *step.mutable_decode() = GenerateDecode(choices, c.pool(), options);
+          break;
         case 0:
           if (options.gather) {
             *step.mutable_gather() = GenerateGather(choices, c.pool(), options);
@@ -475,10 +479,17 @@ bool HasCall(const Case& c) {
                      [](const Step& step) { return !step.has_patch(); });
 }
 
+bool HasDecode(const Case& c) {
+  return std::any_of(c.steps().begin(), c.steps().end(),
+                     [](const Step& step) { return step.has_decode(); });
+}
+
 void MutateOnce(Case& c, Choices& choices, const GeneratorOptions& options) {
   const std::uint32_t draw = choices.Below(16);
   if (draw < 3) {
     MutatePool(*c.mutable_pool(), choices, options);
+    // Most pools that are fit for a decode stay so.
+    if (HasDecode(c) && !choices.OneIn(16)) AlignForDecode(*c.mutable_pool());
     return;
   }
   if (draw == 3) {
@@ -504,6 +515,9 @@ void MutateOnce(Case& c, Choices& choices, const GeneratorOptions& options) {
       break;
     case Step::kConvert:
       MutateConvert(*step.mutable_convert(), c.pool(), choices, options);
+      break;
+    case Step::kDecode:
+      MutateDecode(*step.mutable_decode(), c.pool(), choices, options);
       break;
     case Step::kPatch:
       step.mutable_patch()->set_slot(choices.Below(SlotsOf(c.pool())));
@@ -585,6 +599,8 @@ Case CrossOverCases(const Case& a, const Case& b, Choices& choices,
               *mine.mutable_convert()->mutable_block_table() =
                   theirs.convert().block_table();
             }
+          } else if (mine.has_decode()) {
+            CrossOverDecodes(theirs.decode(), choices, *mine.mutable_decode());
           }
           break;
         }

@@ -42,6 +42,34 @@ TEST(MutatorTest, LongChainsStayUsable) {
   }
 }
 
+TEST(MutatorTest, DecodesStayUsableAndAreNotAllRefused) {
+  constexpr GeneratorOptions kDecodes = {
+      .writer = false, .gather = false, .convert = false, .decode = true};
+  int cases = 0, refused = 0;
+  for (int chain = 0; chain < 100; ++chain) {
+    Choices choices(chain);
+    Case c, other = GenerateCase(choices, kDecodes);
+    for (int i = 0; i < 40; ++i) {
+      MutateCase(c, choices, kDecodes);
+      ASSERT_NO_FATAL_FAILURE(ExpectUsable(c));
+      const Case child = CrossOverCases(c, other, choices, kDecodes);
+      ASSERT_NO_FATAL_FAILURE(ExpectUsable(child));
+      absl::StatusOr<CaseImage> image = BuildImage(c);
+      ++cases;
+      for (int step = 0; step < c.steps_size(); ++step) {
+        if (Classify(BuiltinContract(), *image, step).validity ==
+            Validity::kInvalid) {
+          ++refused;
+          break;
+        }
+      }
+      other = child;
+    }
+  }
+  EXPECT_LT(refused, cases / 4);
+  EXPECT_GT(refused, cases / 50);
+}
+
 TEST(MutatorTest, CrossOverStaysUsableAndTakesFromBoth) {
   int from_both = 0;
   for (int seed = 0; seed < 3000; ++seed) {
@@ -88,8 +116,8 @@ TEST(MutatorTest, ReachesEveryClass) {
   std::set<int> reached;
   Choices choices(1);
   Case c;
-  for (int i = 0; i < 20000; ++i) {
-    MutateCase(c, choices, {});
+  for (int i = 0; i < 30000; ++i) {
+    MutateCase(c, choices, {.decode = true});
     absl::StatusOr<CaseImage> image = BuildImage(c);
     ASSERT_TRUE(image.ok()) << image.status();
     for (const int knob : ExercisedKnobs(*image)) reached.insert(knob);

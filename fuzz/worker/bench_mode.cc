@@ -69,6 +69,26 @@ Case OneRowGather() {
   return c;
 }
 
+// One query, one head, 64 keys.
+Case OneQueryDecode() {
+  Case c;
+  c.mutable_pool()->set_page_size(64);
+  c.mutable_pool()->set_pages(1);
+  c.mutable_pool()->mutable_fill()->set_kind(Fill::FINITE_ROWS);
+  Decode& decode = *c.add_steps()->mutable_decode();
+  decode.set_queries(1);
+  decode.set_heads(1);
+  decode.set_pe_dim(64);
+  decode.mutable_q()->set_pattern(Values::NORMAL_RANGE);
+  Indices& indices = *decode.mutable_indices();
+  indices.set_rows(1);
+  indices.set_width(64);
+  indices.set_valid(64);
+  indices.set_limit(64);
+  decode.set_softmax_scale_bits(0x3d2aaaab);  // 576^-0.5
+  return c;
+}
+
 class Bench {
  public:
   Bench(Session& session, double seconds, BenchResult& result)
@@ -108,6 +128,7 @@ class Bench {
     generator.writer = name == "writer";
     generator.gather = name == "gather";
     generator.convert = false;
+    generator.decode = name == "decode";
     std::uint64_t seed = 0;
     Add(name + "/mutate", [&] {
       Choices choices(++seed);
@@ -141,6 +162,10 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
   }
   status.Add(status.heartbeat);
   if (absl::Status s = bench.Kernel("gather", OneRowGather()); !s.ok()) {
+    return s;
+  }
+  status.Add(status.heartbeat);
+  if (absl::Status s = bench.Kernel("decode", OneQueryDecode()); !s.ok()) {
     return s;
   }
   return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),

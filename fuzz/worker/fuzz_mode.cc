@@ -89,7 +89,8 @@ bool FuzzMode::CallsKernelUnderTest(const Case& c) const {
   for (const Step& step : c.steps()) {
     if ((step.has_write() && generator_.writer) ||
         (step.has_gather() && generator_.gather) ||
-        (step.has_convert() && generator_.convert)) {
+        (step.has_convert() && generator_.convert) ||
+        (step.has_decode() && generator_.decode)) {
       return true;
     }
   }
@@ -222,8 +223,9 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
 
 bool FuzzMode::ShouldStop() const {
   if (status_.stop != 0) return true;
-  // Decode alone: no case calls it yet.
-  if (!generator_.writer && !generator_.gather && !generator_.convert) {
+  // Nothing to call.
+  if (!generator_.writer && !generator_.gather && !generator_.convert &&
+      !generator_.decode) {
     return true;
   }
   if (request_.max_cases() != 0 && status_.cases >= request_.max_cases()) {

@@ -1,5 +1,7 @@
 #include "fuzz/worker/kernel_call.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 
 namespace mlafuzz {
@@ -39,8 +41,8 @@ KernelCall::KernelCall(const TargetSet& targets, const CaseImage& image)
 
 void KernelCall::Fill(View& view, const Tensor& tensor) {
   view.bytes = tensor.bytes;
-  view.shape = {tensor.shape[0], tensor.shape[1], 1};
-  view.strides = {tensor.strides[0], tensor.strides[1], 1};
+  view.shape = tensor.shape;
+  view.strides = tensor.strides;
   view.tensor = {view.bytes.data(),
                  {kDLCPU, 0},
                  tensor.ndim,
@@ -71,6 +73,16 @@ CallResult KernelCall::Run() {
         {layout, &pool_.tensor, Find(TensorId::kDst),
          Find(TensorId::kBlockTable), Find(TensorId::kWorkspaceStarts),
          Find(TensorId::kSeqLens), Find(TensorId::kSeqStarts), false},
+        {});
+  }
+  if (step.kernel == Kernel::kDecode) {
+    const Decode& call = step.step->decode();
+    return target->Decode(
+        {layout, &pool_.tensor, Find(TensorId::kQ), Find(TensorId::kIndices),
+         Find(TensorId::kLengths), Find(TensorId::kSinks),
+         Find(TensorId::kAttention), Find(TensorId::kLse),
+         std::bit_cast<float>(call.softmax_scale_bits()), call.splits(),
+         call.declared_topk(), std::max<std::int64_t>(call.query_length(), 1)},
         {});
   }
   return CallResult::NotImplemented();

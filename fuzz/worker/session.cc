@@ -62,7 +62,7 @@ CheckOptions Session::ReplayOptions(const Case& c) {
 
 std::vector<Kernel> KernelsUnderTest(const Targets& targets) {
   const std::vector<Kernel> all = {Kernel::kWriter, Kernel::kGather,
-                                   Kernel::kConvert};
+                                   Kernel::kConvert, Kernel::kDecode};
   std::vector<Kernel> kernels;
   const auto add = [&kernels](Kernel kernel) {
     if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
@@ -85,6 +85,7 @@ std::vector<Kernel> KernelsUnderTest(const Targets& targets) {
   replaced(targets.writer(), {Kernel::kWriter});
   replaced(targets.gather(), {Kernel::kGather});
   replaced(targets.convert(), {Kernel::kConvert});
+  replaced(targets.decode(), {Kernel::kDecode});
   if (!any_replaced) return all;
   std::sort(kernels.begin(), kernels.end());
   return kernels;
@@ -98,6 +99,7 @@ GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels) {
   options.writer = has("writer");
   options.gather = has("gather");
   options.convert = has("convert");
+  options.decode = has("decode");
   return options;
 }
 

@@ -56,8 +56,8 @@ absl::StatusOr<TargetSet> MakeTargets(const Targets& targets);
 using TargetMaker = std::shared_ptr<Target> (*)(absl::string_view name);
 void AddTargetMaker(TargetMaker maker);
 
-// A mutant's own kernels; "builtin" and those that replace none: writer,
-// gather and convert. For several targets, the union.
+// A mutant's own kernels; "builtin" and those that replace none: all. For
+// several targets, the union.
 std::vector<Kernel> KernelsUnderTest(const Targets& targets);
 
 // Which kernels generated cases call.

@@ -41,7 +41,9 @@ bool LseApart(const Pair& p) {
   return std::fabs(p.a - p.b) > p.a_bound + p.b_bound;
 }
 
-bool Apart(const DecodeExpectation& a, const DecodeExpectation& b) {
+}  // namespace
+
+bool DecodesApart(const DecodeExpectation& a, const DecodeExpectation& b) {
   if (a.outside_reads != b.outside_reads) return true;
   for (std::size_t i = 0; i < a.lse.size(); ++i) {
     if (LseApart({a.lse[i], a.lse_bound[i], b.lse[i], b.lse_bound[i]})) {
@@ -58,8 +60,6 @@ bool Apart(const DecodeExpectation& a, const DecodeExpectation& b) {
   return false;
 }
 
-}  // namespace
-
 std::vector<std::string> InformativeDecodeFields(
     const Contract& contract, const CaseImage& image, int step,
     absl::Span<const std::uint8_t> pool_before) {
@@ -75,8 +75,9 @@ std::vector<std::string> InformativeDecodeFields(
     const bool refused =
         ClassifyDecode(neighbour.contract, image, step).validity ==
         Validity::kInvalid;
-    if (refused || Apart(expected, ExpectDecode(neighbour.contract, image, step,
-                                                pool_before))) {
+    if (refused ||
+        DecodesApart(expected, ExpectDecode(neighbour.contract, image, step,
+                                            pool_before))) {
       fields.push_back(neighbour.field);
     }
   }

@@ -9,25 +9,13 @@
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
-#include "oracle/validity.h"
+#include "oracle/decode/decode.h"
+#include "oracle/decode/validity_decode.h"
 #include "oracle/verdict.h"
 
-// The decode's part of oracle/validity.h and oracle/judge.h. `step` is a step
+// The decode's part of oracle/judge.h. `step` is a step
 // with kernel kDecode; `pool_before` the pool as it was observed before it.
 namespace mlafuzz {
-
-namespace property {
-inline constexpr char kDecodeOut[] = "decode-out";
-inline constexpr char kDecodeLse[] = "decode-lse";
-}  // namespace property
-
-// Rules: decode.pe_dim, decode.row_bytes, decode.batch, decode.heads,
-// decode.alignment (misuse, invalid where checked); decode.capacity (invalid);
-// decode.softmax_scale, decode.negative_index, decode.index_past_pool
-// (unspecified); decode.zero_queries (boundary). NaN, Inf and any bytes in the
-// cache, the query and the sinks are valid.
-StepValidity ClassifyDecode(const Contract& contract, const CaseImage& image,
-                            int step);
 
 // Appends the checks of one decode: decode-out, decode-lse, written-set,
 // memory-safety, lanes, refusal, or one that says why there are none. The LSE
@@ -58,6 +46,11 @@ DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
 std::string ExplainDecode(const Contract& contract, const CaseImage& image,
                           int step, absl::Span<const std::uint8_t> pool_before,
                           const StepObservation& observed, const Check& check);
+
+// Whether no call's outputs can be right for both: some value is apart by more
+// than both bounds (for bf16 outputs: no word fits both), or reads outside the
+// pool differ. For two expectations of one step.
+bool DecodesApart(const DecodeExpectation& a, const DecodeExpectation& b);
 
 // Fields of qk, v and decode of which some other value would show: the two
 // expectations are apart by more than both bounds (for bf16 outputs: no word

@@ -125,7 +125,7 @@ class Simulation {
     double chain = 0;
     for (int b = static_cast<int>(blocks_.size()) - 1; b >= 0; --b) {
       Block& block = blocks_[b];
-      block.rescale = no_rescale_ ? 1 : std::exp2(block.m - m);
+      block.rescale = std::exp2(block.m - m);
       block.chain = chain;
       if (b == 0) break;
       // From block b-1 on one more factor: its exp2, the rounding of its
@@ -226,9 +226,11 @@ class Simulation {
   }
 
   void Store(int tile, std::size_t at, const Bounded& w, const Block& block) {
-    out_.tiles[tile].weight[at] = w.value * block.rescale;
+    // The sum of weights is rescaled whatever happens to the output.
+    const double rescale = no_rescale_ ? 1 : block.rescale;
+    out_.tiles[tile].weight[at] = w.value * rescale;
     out_.tiles[tile].radius[at] =
-        block.rescale *
+        rescale *
         (w.radius * (1 + block.chain) + std::fabs(w.value) * block.chain);
   }
 

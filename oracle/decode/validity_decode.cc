@@ -1,3 +1,5 @@
+#include "oracle/decode/validity_decode.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -6,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "oracle/decode/interval.h"
-#include "oracle/decode/judge_decode.h"
 #include "oracle/decode/keys.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"

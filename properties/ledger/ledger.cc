@@ -5,6 +5,9 @@
 #include <optional>
 
 #include "corpus/contracts.h"
+#include "oracle/decode/decode.h"
+#include "oracle/decode/judge_decode.h"
+#include "oracle/decode/keys.h"
 #include "oracle/expect.h"
 #include "oracle/validity.h"
 #include "oracle/verdict.h"
@@ -62,6 +65,25 @@ bool CodesAreNotHighBytes(const CaseImage& image, const StepImage& step,
   return false;
 }
 
+// What a wrong decode does that no one field says. False: no such thing.
+bool WrongDecodeOf(const LedgerEntry& entry, Contract* contract,
+                   ExpectOptions* options) {
+  if (entry.target == "mutant:both-pow2-scale") {
+    contract->mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+    contract->mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+    return true;
+  }
+  if (entry.target == "mutant:missing-rescale") {
+    options->no_rescale = true;
+    return true;
+  }
+  if (entry.target == "mutant:split-partial-dropped") {
+    options->dropped_split = ExpectOptions::kLastSplit;
+    return true;
+  }
+  return false;
+}
+
 class Walker {
  public:
   Walker(const LedgerEntry& entry, const CaseImage& image)
@@ -99,6 +121,9 @@ class Walker {
 
   bool Triggers(int index, bool runs, const Expectation& right) const {
     const StepImage& step = image_.steps[index];
+    if (step.kernel == Kernel::kDecode) {
+      return runs && DecodeTriggers(index);
+    }
     if (wrong_.has_value()) {
       if (!runs) return false;
       if (entry_.field == "writer.slots") return AddressesOutside(step);
@@ -117,6 +142,42 @@ class Walker {
           image_, step, right.pool.empty() ? pool_.bytes : right.pool);
     }
     return false;
+  }
+
+  // Of every query; the oracle numbers the splits with keys only.
+  bool LastSplitHasKeys(const StepImage& step) const {
+    const std::int64_t queries = step.Find(TensorId::kQ)->shape[0];
+    for (std::int64_t query = 0; query < queries; ++query) {
+      const oracle::KeyPlan plan =
+          oracle::PlanKeys(Builtin(), image_.pool, step, query, {});
+      if (plan.splits.empty()) return false;
+      const oracle::KeyRange& keys = plan.splits.back().keys;
+      if (keys.first == keys.end) return false;
+    }
+    return true;
+  }
+
+  bool DecodeTriggers(int index) const {
+    const StepImage& step = image_.steps[index];
+    Contract contract = wrong_.has_value() ? *wrong_ : Builtin();
+    ExpectOptions options;
+    if (!wrong_.has_value() && !WrongDecodeOf(entry_, &contract, &options)) {
+      return false;
+    }
+    if (entry_.target == "mutant:length-ignored-above-64" &&
+        step.Find(TensorId::kQ)->shape[0] <= 64) {
+      return false;
+    }
+    if (options.dropped_split == ExpectOptions::kLastSplit &&
+        !LastSplitHasKeys(step)) {
+      return false;
+    }
+    if (Classify(contract, image_, index).validity == Validity::kInvalid) {
+      return true;  // refuses
+    }
+    return DecodesApart(
+        ExpectDecode(Builtin(), image_, index, pool_.bytes),
+        ExpectDecode(contract, image_, index, pool_.bytes, options));
   }
 
   // Whether the step changes anything.
@@ -141,7 +202,8 @@ class Walker {
 const std::vector<LedgerEntry>& Ledger() {
   using namespace property;  // NOLINT: names of properties alone
   constexpr Kernel kWriter = Kernel::kWriter, kGatherKernel = Kernel::kGather,
-                   kConvertKernel = Kernel::kConvert;
+                   kConvertKernel = Kernel::kConvert,
+                   kDecodeKernel = Kernel::kDecode;
   static const std::vector<LedgerEntry>* const kLedger =
       new std::vector<LedgerEntry>{
           {"mutant:nope-stale-tail",
@@ -222,6 +284,91 @@ const std::vector<LedgerEntry>& Ledger() {
            "",
            "",
            ""},
+          {"mutant:qk-pow2-scale",
+           {kDecodeKernel},
+           {kDecodeLse, kDecodeOut},
+           "qk.scale_rule",
+           "SCALE_POW2_FLOOR",
+           "qk.scale_rule="},
+          {"mutant:v-pow2-scale",
+           {kDecodeKernel},
+           {kDecodeOut},
+           "v.scale_rule",
+           "SCALE_POW2_FLOOR",
+           "v.scale_rule="},
+          {"mutant:both-pow2-scale",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse},
+           "",
+           "",
+           "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR"},
+          {"mutant:capacity-from-topk-refuses",
+           {kDecodeKernel},
+           {kRefusal, "trailing-mask"},
+           "decode.capacity",
+           "DECLARED_TOPK_REFUSES",
+           "decode.capacity="},
+          {"mutant:capacity-from-topk-clips",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse},
+           "decode.capacity",
+           "DECLARED_TOPK_CLIPS",
+           "decode.capacity="},
+          {"mutant:length-ignored-above-64",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse, kMemory, "batch-single", "two-poison"},
+           "decode.length",
+           "LENGTH_IGNORED",
+           "decode.length="},
+          {"mutant:all-masked-unit-weight",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse, "two-poison"},
+           "decode.empty_row",
+           "UNIT_WEIGHTS",
+           "decode.empty_row="},
+          {"mutant:masked-lane-reads-slot0",
+           {kDecodeKernel},
+           {kDecodeOut, "two-poison"},
+           "",
+           "",
+           ""},
+          {"mutant:leading-block-nan",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse},
+           "",
+           "",
+           ""},
+          {"mutant:missing-rescale",
+           {kDecodeKernel},
+           {kDecodeOut},
+           "",
+           "",
+           "missing-rescale"},
+          {"mutant:sink-dropped",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse},
+           "decode.sink",
+           "SINK_DROPPED",
+           "decode.sink="},
+          {"mutant:lse-wrong-base",
+           {kDecodeKernel},
+           {kDecodeLse},
+           "decode.lse_base",
+           "BASE_E",
+           "decode.lse_base="},
+          {"mutant:tail-read-as-rope",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse, "two-poison"},
+           // decode.nope_tail leaves open what the tail meets.
+           "",
+           "",
+           ""},
+          {"mutant:split-partial-dropped",
+           {kDecodeKernel},
+           {kDecodeOut, kDecodeLse},
+           "",
+           "",
+           "split-partial-dropped"},
       };
   return *kLedger;
 }

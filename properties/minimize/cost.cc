@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdlib>
 
+#include "corpus/values.h"
+
 namespace mlafuzz {
 namespace {
 
@@ -66,6 +68,41 @@ void AddTable(const Table& table, CaseCost& cost) {
               cost);
 }
 
+// Lanes that may name a key.
+std::uint64_t KeysOf(const Indices& indices) {
+  std::uint64_t keys = 0;
+  for (const std::int32_t index : ExpandIndices(indices)) keys += index >= 0;
+  return keys;
+}
+
+void AddDecode(const Decode& d, CaseCost& cost) {
+  const Indices& i = d.indices();
+  cost[1] += std::uint64_t{d.queries()} + d.heads() + i.rows();
+  // Of two widths the smaller one, then fewer keys.
+  cost[2] += (std::uint64_t{i.width()} << 12) + KeysOf(i);
+  cost[5] += (d.pe_dim() != 0) + (d.pe_dim() != 0 && d.pe_dim() != 64) +
+             (d.lengths_size() > 0) + (d.sink_bits_size() > 0) +
+             (d.splits() != 0) + (d.declared_topk() != 0) +
+             (d.query_length() != 0) + (i.row_stride() != 0) +
+             (i.place() != Indices::BACK) + (i.pad() != Indices::MINUS_ONE);
+  cost[6] += (i.valid() > 0 && i.limit() > 1 ? 8 : 0) +
+             static_cast<std::uint64_t>(i.set_size());
+  cost[7] += i.row_stride() + std::min<std::uint64_t>(i.seed(), kMostOfOne) +
+             i.limit() + i.valid() + d.splits() + d.declared_topk() +
+             d.query_length();
+  for (const SetIndex& set : i.set()) {
+    cost[7] += IndexCost(set.value()) + set.at();
+  }
+  for (const std::int32_t length : d.lengths()) cost[7] += NumberCost(length);
+  // The upper halves of fp32 bits are those of a bf16.
+  for (const std::uint32_t bits : d.sink_bits()) {
+    cost[7] += BitsCost(bits >> 16, BF16) + ((bits & 0xffff) != 0 ? 4000 : 0);
+  }
+  cost[7] += BitsCost(d.softmax_scale_bits() >> 16, BF16) +
+             ((d.softmax_scale_bits() & 0xffff) != 0 ? 4000 : 0);
+  AddValues(d.q(), BF16, cost);
+}
+
 void AddStep(const Step& step, CaseCost& cost) {
   if (step.has_write()) {
     const Write& w = step.write();
@@ -121,6 +158,8 @@ void AddStep(const Step& step, CaseCost& cost) {
     for (const SetIndex& set : i.set()) {
       cost[7] += IndexCost(set.value()) + set.at();
     }
+  } else if (step.has_decode()) {
+    AddDecode(step.decode(), cost);
   } else if (step.has_patch()) {
     cost[6] += static_cast<std::uint64_t>(step.patch().data().size());
     cost[7] += step.patch().slot() + step.patch().at();

@@ -64,6 +64,9 @@ class Search {
           case Step::kConvert:
             progress |= ReduceConvert(i);
             break;
+          case Step::kDecode:
+            progress |= ReduceDecode(i);
+            break;
           case Step::kPatch:
             progress |= ReducePatch(i);
             break;
@@ -78,9 +81,10 @@ class Search {
   }
 
  private:
-  static constexpr GeneratorOptions kAny = {.small = false};
+  static constexpr GeneratorOptions kAny = {.decode = true, .small = false};
   // Up to this many values are written out one by one.
   static constexpr std::uint64_t kMostWrittenOut = 4 * 512;
+  static constexpr std::uint32_t kOne32 = 0x3f800000;
 
   bool Exhausted() const {
     return progress_.tries >= options_.max_tries ||
@@ -325,6 +329,11 @@ class Search {
         for (SetIndex& set : *indices.mutable_set()) {
           set.set_value(move(set.value()));
         }
+      } else if (step.has_decode()) {
+        Indices& indices = *step.mutable_decode()->mutable_indices();
+        for (SetIndex& set : *indices.mutable_set()) {
+          set.set_value(move(set.value()));
+        }
       }
     }
   }
@@ -444,15 +453,21 @@ class Search {
   }
 
   template <typename ValuesOf>
-  bool ReduceValues(int step, std::uint64_t columns, const ValuesOf& of) {
-    bool progress = false;
+  bool ReduceWritten(int step, std::uint64_t columns, const ValuesOf& of) {
     const Write& w = best_.steps(step).write();
-    const DType dtype = w.input() == F16 ? F16 : BF16;
+    return ReduceValues(
+        [&](Case& c) -> Values& {
+          return of(*c.mutable_steps(step)->mutable_write());
+        },
+        w.input() == F16 ? F16 : BF16, TokensOf(w) * columns);
+  }
+
+  // `count` 16-bit values.
+  template <typename ValuesOf>
+  bool ReduceValues(const ValuesOf& values_of, DType dtype,
+                    std::uint64_t count) {
+    bool progress = false;
     const std::uint32_t one = dtype == F16 ? 0x3c00 : 0x3f80;
-    const std::uint64_t count = TokensOf(w) * columns;
-    const auto values_of = [&](Case& c) -> Values& {
-      return of(*c.mutable_steps(step)->mutable_write());
-    };
     progress |= TryEdit([&](Case& c) { values_of(c).Clear(); });
     progress |= TryEdit([&](Case& c) {
       values_of(c).Clear();
@@ -605,12 +620,12 @@ class Search {
         [&](Case& c) -> Integers& { return *write(c).mutable_slots(); });
     const Write& w = best_.steps(step).write();
     progress |=
-        ReduceValues(step, w.latent_dim() != 0 ? w.latent_dim() : 512,
-                     [](Write& x) -> Values& { return *x.mutable_kv_c(); });
+        ReduceWritten(step, w.latent_dim() != 0 ? w.latent_dim() : 512,
+                      [](Write& x) -> Values& { return *x.mutable_kv_c(); });
     if (best_.steps(step).write().pe_dim() != 0) {
       progress |=
-          ReduceValues(step, best_.steps(step).write().pe_dim(),
-                       [](Write& x) -> Values& { return *x.mutable_k_pe(); });
+          ReduceWritten(step, best_.steps(step).write().pe_dim(),
+                        [](Write& x) -> Values& { return *x.mutable_k_pe(); });
     }
     // Smaller numbers where a knob is needed.
     const Write now = best_.steps(step).write();
@@ -784,6 +799,123 @@ class Search {
       }
     }
     return progress;
+  }
+
+  // ---- Decodes
+
+  bool ReduceDecode(int step) {
+    bool progress = false;
+    const auto decode = [&](Case& c) -> Decode& {
+      return *c.mutable_steps(step)->mutable_decode();
+    };
+    const auto now = [&]() -> const Decode& {
+      return best_.steps(step).decode();
+    };
+    progress |= TryEdit([&](Case& c) {
+      Decode& d = decode(c);
+      d.clear_lengths();
+      d.clear_sink_bits();
+      d.clear_splits();
+      d.clear_declared_topk();
+      d.clear_query_length();
+      d.mutable_indices()->clear_row_stride();
+    });
+    progress |= TryEdit(
+        [&](Case& c) { decode(c).mutable_indices()->clear_row_stride(); });
+    progress |= TryEdit([&](Case& c) { decode(c).clear_lengths(); });
+    progress |= TryEdit([&](Case& c) { decode(c).clear_sink_bits(); });
+    progress |= TryEdit([&](Case& c) { decode(c).clear_splits(); });
+    progress |= TryEdit([&](Case& c) { decode(c).clear_declared_topk(); });
+    progress |= TryEdit([&](Case& c) { decode(c).clear_query_length(); });
+    progress |=
+        TryEdit([&](Case& c) { decode(c).set_softmax_scale_bits(kOne32); });
+    progress |= Lower(now().splits(), 1, [&](Case& c, std::uint64_t v) {
+      decode(c).set_splits(static_cast<std::uint32_t>(v));
+    });
+    progress |= Lower(now().declared_topk(), 1, [&](Case& c, std::uint64_t v) {
+      decode(c).set_declared_topk(static_cast<std::uint32_t>(v));
+    });
+    for (int i = 0; i < std::min(now().sink_bits_size(), 4); ++i) {
+      for (const std::uint32_t bits : {0u, kOne32}) {
+        progress |= i < now().sink_bits_size() &&
+                    TryEdit([&](Case& c) { decode(c).set_sink_bits(i, bits); });
+      }
+    }
+    DecodeModel model;
+    if (ToModel(now(), &model)) {
+      for (const DecodeModel& smaller : ReductionsOf(model)) {
+        for (const bool written_out : {false, true}) {
+          if (written_out &&
+              (smaller.queries.empty() || smaller.queries[0].q.empty() ||
+               smaller.queries.size() * smaller.heads > 4)) {
+            continue;
+          }
+          if (TryEdit([&](Case& c) {
+                FromModel(smaller, written_out, &decode(c));
+              })) {
+            return true;  // the rest is made anew
+          }
+        }
+      }
+      // The same lanes in other words.
+      progress |= TryEdit([&](Case& c) {
+        FromModel(model, /*written_out=*/false, &decode(c));
+      });
+    } else {
+      progress |= ReduceShapes(step);
+    }
+    if (now().pe_dim() != 0) {
+      progress |= TryEdit([&](Case& c) { WithoutRope(decode(c)); });
+      progress |= TryEdit([&](Case& c) { decode(c).clear_pe_dim(); });
+    }
+    progress |= ReduceValues(
+        [&](Case& c) -> Values& { return *decode(c).mutable_q(); }, BF16,
+        std::uint64_t{now().queries()} * now().heads() *
+            (512 + now().pe_dim()));
+    return progress;
+  }
+
+  // Of a call that has to be refused.
+  bool ReduceShapes(int step) {
+    bool progress = false;
+    const auto decode = [&](Case& c) -> Decode& {
+      return *c.mutable_steps(step)->mutable_decode();
+    };
+    const auto now = [&]() -> const Decode& {
+      return best_.steps(step).decode();
+    };
+    progress |= TryEdit([&](Case& c) {
+      Indices& indices = *decode(c).mutable_indices();
+      const std::uint32_t rows = indices.rows();
+      indices.Clear();
+      indices.set_rows(rows);
+      indices.set_width(1);
+    });
+    progress |= Lower(now().queries(), 0, [&](Case& c, std::uint64_t v) {
+      decode(c).set_queries(static_cast<std::uint32_t>(v));
+    });
+    progress |= Lower(now().indices().rows(), 0, [&](Case& c, std::uint64_t v) {
+      decode(c).mutable_indices()->set_rows(static_cast<std::uint32_t>(v));
+    });
+    progress |= Lower(now().heads(), 0, [&](Case& c, std::uint64_t v) {
+      decode(c).set_heads(static_cast<std::uint32_t>(v));
+    });
+    return progress;
+  }
+
+  // The same values of q without the rope's columns.
+  static void WithoutRope(Decode& d) {
+    const std::uint32_t columns = 512 + d.pe_dim();
+    Values& q = *d.mutable_q();
+    std::vector<SetBits> kept;
+    for (const SetBits& set : q.set()) {
+      if (set.at() % columns >= 512) continue;
+      kept.push_back(set);
+      kept.back().set_at(set.at() / columns * 512 + set.at() % columns);
+    }
+    q.clear_set();
+    for (const SetBits& set : kept) *q.add_set() = set;
+    d.clear_pe_dim();
   }
 
   bool ReducePatch(int step) {

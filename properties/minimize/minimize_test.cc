@@ -5,6 +5,7 @@
 
 #include "corpus/codec.h"
 #include "corpus/image.h"
+#include "corpus/values.h"
 #include "gtest/gtest.h"
 #include "properties/checker.h"
 #include "properties/generate.h"
@@ -39,12 +40,13 @@ class Twin {
 
   // A case with that cause in it that is as rich as generated ones get: the
   // largest of the first `failures` that fail.
-  Case RichFailure(const std::string& cause, int failures) {
+  Case RichFailure(const std::string& cause, int failures,
+                   const GeneratorOptions& options = {}) {
     Case richest;
     std::size_t size = 0;
     for (int seed = 0; failures > 0 && seed < 50000; ++seed) {
       Choices choices(seed);
-      const Case c = GenerateCase(choices, {});
+      const Case c = GenerateCase(choices, options);
       if (CauseOf(c) != cause) continue;
       --failures;
       const std::size_t bytes = CanonicalBinary(c).size();
@@ -240,6 +242,69 @@ INSTANTIATE_TEST_SUITE_P(
                     }
                   }
                 )pb"}));
+
+// What is left of a wrong decode: one query, one head, the narrowest index row
+// that shows it, no more keys than it takes.
+struct DecodeMinimum {
+  const char* target;
+  const char* cause;
+  std::uint32_t queries;
+  std::uint32_t width;
+  int keys;  // at most, of one query
+};
+
+void PrintTo(const DecodeMinimum& m, std::ostream* out) { *out << m.target; }
+
+class DecodeQuality : public testing::TestWithParam<DecodeMinimum> {};
+
+TEST_P(DecodeQuality, FindsASmallCase) {
+  constexpr GeneratorOptions kDecodes = {
+      .writer = false, .gather = false, .convert = false, .decode = true};
+  const DecodeMinimum& want = GetParam();
+  Twin twin(want.target);
+  const Case rich = twin.RichFailure(want.cause, 4, kDecodes);
+  MinimizeProgress progress;
+  const Case minimal = twin.Minimal(want.cause, rich, &progress);
+  EXPECT_EQ(twin.CauseOf(minimal), want.cause);
+  ASSERT_EQ(minimal.steps_size(), 1);
+  const Decode& decode = minimal.steps(0).decode();
+  EXPECT_EQ(decode.queries(), want.queries) << FormatCaseText(minimal);
+  EXPECT_EQ(decode.heads(), 1u) << FormatCaseText(minimal);
+  EXPECT_EQ(decode.indices().width(), want.width) << FormatCaseText(minimal);
+  int keys = 0;
+  for (const std::int32_t index : ExpandIndices(decode.indices())) {
+    keys += index >= 0;
+  }
+  EXPECT_LE(keys, want.keys * static_cast<int>(want.queries))
+      << FormatCaseText(minimal);
+  EXPECT_EQ(minimal.pool().pages() * minimal.pool().page_size() <= 2, true)
+      << FormatCaseText(minimal);
+  EXPECT_LT(progress.tries, 5000u);
+  const Case again = twin.Minimal(want.cause, minimal);
+  EXPECT_EQ(CanonicalBinary(again), CanonicalBinary(minimal));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Twins, DecodeQuality,
+    testing::Values(
+        DecodeMinimum{"mutant:qk-pow2-scale",
+                      "decode/qk.scale_rule=SCALE_POW2_FLOOR", 1, 1, 1},
+        DecodeMinimum{"mutant:v-pow2-scale",
+                      "decode/v.scale_rule=SCALE_POW2_FLOOR", 1, 1, 1},
+        DecodeMinimum{"mutant:capacity-from-topk-refuses",
+                      "decode/decode.capacity=DECLARED_TOPK_REFUSES", 1, 2, 0},
+        DecodeMinimum{"mutant:capacity-from-topk-clips",
+                      "decode/decode.capacity=DECLARED_TOPK_CLIPS", 1, 2, 1},
+        DecodeMinimum{"mutant:length-ignored-above-64",
+                      "decode/decode.length=LENGTH_IGNORED", 65, 1, 1},
+        DecodeMinimum{"mutant:sink-dropped", "decode/decode.sink=SINK_DROPPED",
+                      1, 1, 1},
+        DecodeMinimum{"mutant:lse-wrong-base", "decode/decode.lse_base=BASE_E",
+                      1, 1, 1},
+        DecodeMinimum{"mutant:missing-rescale", "decode/missing-rescale", 1, 65,
+                      2},
+        DecodeMinimum{"mutant:split-partial-dropped",
+                      "decode/split-partial-dropped", 1, 65, 2}));
 
 // Searches whose answer is known without any kernel.
 TEST(MinimizeTest, KeepsOnlyWhatTheTestAsksFor) {

@@ -59,6 +59,32 @@ bool ToModel(const Convert& convert, const Pool& pool, ConvertModel* model);
 void FromModel(const ConvertModel& model, Convert* convert);
 std::vector<ConvertModel> ReductionsOf(const ConvertModel& model);
 
+// A decode query by query and lane by lane.
+struct DecodeModel {
+  struct Query {
+    std::vector<std::int32_t> lanes;
+    std::int32_t length = 0;
+    // [heads][512 + pe_dim] bf16; empty where not written out.
+    std::vector<std::vector<std::uint16_t>> q;
+  };
+  std::vector<Query> queries;
+  std::vector<std::uint32_t> sinks;  // one a head, or none
+  bool lengths = false;
+  std::uint32_t heads = 0;
+  std::uint32_t width = 0;
+  std::uint32_t topk = 0;
+
+  Decode rest;  // q as a pattern, scale, splits, pe_dim
+};
+
+// False if queries, index rows and lengths disagree in number, or heads and
+// sinks, or there is too much to write out.
+bool ToModel(const Decode& decode, DecodeModel* model);
+// `written_out`: q value by value; else the pattern as it was.
+void FromModel(const DecodeModel& model, bool written_out, Decode* decode);
+// Fewer queries, heads, lanes, keys.
+std::vector<DecodeModel> ReductionsOf(const DecodeModel& model);
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_PROPERTIES_MINIMIZE_MODELS_H_

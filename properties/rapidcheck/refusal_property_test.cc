@@ -34,6 +34,11 @@ bool Break(int check, Kernel kernel, Choices& choices, Case& c) {
                           *step.mutable_convert())) {
       return true;
     }
+    if (kernel == Kernel::kDecode && step.has_decode() &&
+        BreakDecodeCheck(static_cast<DecodeCheck>(check), choices,
+                         *c.mutable_pool(), *step.mutable_decode())) {
+      return true;
+    }
   }
   return false;
 }
@@ -56,6 +61,7 @@ void IsRefused(const google::protobuf::EnumDescriptor& checks, Kernel kernel) {
   const GeneratorOptions plain = {.writer = kernel == Kernel::kWriter,
                                   .gather = kernel == Kernel::kGather,
                                   .convert = kernel == Kernel::kConvert,
+                                  .decode = kernel == Kernel::kDecode,
                                   .invalid = false};
   const std::uint64_t seed = *rc::gen::arbitrary<std::uint64_t>();
   for (int i = 0; i < checks.value_count(); ++i) {
@@ -103,6 +109,10 @@ RC_GTEST_PROP(Refusal, GatherChecks, ()) {
 
 RC_GTEST_PROP(Refusal, ConvertChecks, ()) {
   IsRefused(*ConvertCheck_descriptor(), Kernel::kConvert);
+}
+
+RC_GTEST_PROP(Refusal, DecodeChecks, ()) {
+  IsRefused(*DecodeCheck_descriptor(), Kernel::kDecode);
 }
 
 // A contract that takes multiples of 128 only makes other widths invalid.

@@ -38,6 +38,8 @@ std::int64_t Items(const StepImage& step) {
       return step.Find(TensorId::kSlotMapping)->shape[0];
     case Kernel::kGather:
       return step.Find(TensorId::kWorkspaceStarts)->shape[0];
+    case Kernel::kDecode:
+      return step.Find(TensorId::kQ)->shape[0];
     default:
       return step.Find(TensorId::kTokenIndices)->shape[0];
   }
@@ -92,6 +94,8 @@ StepImage PartOf(const StepImage& whole, const Part& part, const Part& dst) {
             ElementAt<std::int32_t>(t, i) - dst.first, 0, dst.count));
       }
       step.tensors.push_back(MakeList(t.id, starts, I32));
+    } else if (t.id == TensorId::kSinks) {
+      step.tensors.push_back(t);  // one a head
     } else if (t.ndim == 1) {
       step.tensors.push_back(Sublist(t, part));
     } else {
@@ -107,6 +111,11 @@ bool BatchSingle::Applies(const Contract& contract, const CaseImage& image,
                           const StepImage& step) {
   if (Items(step) < 2) return false;
   if (step.kernel == Kernel::kWriter) return SlotsDistinct(image.pool, step);
+  // Splits that are not declared may follow from the number of queries.
+  if (step.kernel == Kernel::kDecode) {
+    return contract.arithmetic().block() > 0 &&
+           contract.arithmetic().blocks_per_split() > 0;
+  }
   if (step.kernel != Kernel::kGather) return true;
   // A launch that holds fewer tasks than its parts together is another call.
   return RowsDisjoint(*step.Find(TensorId::kDst)) &&

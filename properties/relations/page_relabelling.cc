@@ -63,6 +63,9 @@ bool PageRelabelling::Applies(const Contract& contract, const CaseImage& image,
              contract.convert().invalid() ==
                  ConvertContract::INVALID_MINUS_ONE &&
              contract.convert().negative() == ConvertContract::ANY_NEGATIVE;
+    case Kernel::kDecode:
+      // Slot 0 has no meaning of its own.
+      return contract.decode().empty_row() != DecodeContract::UNIT_WEIGHTS;
     default:
       return true;
   }
@@ -84,6 +87,7 @@ absl::Status PageRelabelling::Run(StepContext& context, Finding* finding) {
   image.pool.bytes = MovePages(pool, image.pool.bytes, to);
   for (Tensor& t : image.steps[0].tensors) {
     if (t.id == TensorId::kSlotMapping) MapElements<std::int64_t>(t, map_slot);
+    if (t.id == TensorId::kIndices) MapElements<std::int32_t>(t, map_slot);
     if (t.id == TensorId::kBlockTable) MapElements<std::int32_t>(t, map_page);
   }
   Observation observation;

@@ -136,7 +136,7 @@ std::vector<RequestRows> RequestsOf(const StepImage& step);
 // A one-dimensional input tensor.
 Tensor MakeList(TensorId id, const std::vector<std::int64_t>& values,
                 DType dtype);
-// Rows [first, first + count) of a two-dimensional tensor, as a tensor whose
+// Rows [first, first + count) of a tensor, as a tensor whose
 // first row has the alignment that it has inside the whole.
 Tensor RowsOf(const Tensor& tensor, std::int64_t first, std::int64_t count);
 

@@ -70,6 +70,23 @@ void PoisonTable(const StepContext& context, Tensor& table,
   }
 }
 
+// Lanes at or past a length that counts hold anything.
+void PoisonLanes(const StepContext& context, Tensor& indices,
+                 Poisoner& poisoner) {
+  const Tensor* lengths = context.step.Find(TensorId::kLengths);
+  if (lengths == nullptr ||
+      context.contract().decode().length() != DecodeContract::LENGTH_MASKED) {
+    return;
+  }
+  for (std::int64_t row = 0; row < indices.shape[0]; ++row) {
+    const std::int64_t first = std::clamp<std::int64_t>(
+        ElementAt<std::int32_t>(*lengths, row * lengths->strides[0]), 0,
+        indices.shape[1]);
+    poisoner.Replace(indices.bytes, 4 * (row * indices.strides[0] + first),
+                     4 * (indices.shape[1] - first));
+  }
+}
+
 // First byte that differs although the call wrote it in one of the runs.
 // `before` and `after` of the plain run, then of the other.
 std::int64_t FirstLeak(const std::vector<std::uint8_t>& before,
@@ -96,7 +113,8 @@ absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
   StepImage& step = image.steps[0];
   const std::vector<std::uint8_t> read_set =
       PoolReadSet(context.contract(), context.image, context.index);
-  const bool reads_pool = context.step.kernel == Kernel::kGather;
+  const bool reads_pool = context.step.kernel == Kernel::kGather ||
+                          context.step.kernel == Kernel::kDecode;
   for (std::size_t i = 0; i < image.pool.bytes.size(); ++i) {
     if (reads_pool && read_set[i] != 0) continue;
     poisoner.Replace(image.pool.bytes, static_cast<std::int64_t>(i), 1);
@@ -120,6 +138,10 @@ absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
             poisoner);
         break;
       }
+      case TensorId::kIndices:
+        PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
+        PoisonLanes(context, t, poisoner);
+        break;
       case TensorId::kTokenIndices:
         PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
         break;

@@ -1,0 +1,304 @@
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "corpus/values.h"
+#include "properties/generate.h"
+#include "properties/repair.h"
+
+// Decode calls that have something to say: rows whose tile scales have
+// fractions that differ, logits from flat to peaked, masks and lengths at every
+// place of the index row, block and split borders, and around them the classes
+// in which a row or a scale must not matter.
+namespace mlafuzz {
+namespace {
+
+constexpr std::uint32_t kLatent = 512;
+// Beyond this width an index row has more than one block.
+constexpr std::uint32_t kBlock = 64;
+
+std::uint32_t Bits(float value) { return std::bit_cast<std::uint32_t>(value); }
+
+std::uint32_t Slots(const Pool& pool) {
+  return pool.page_size() * pool.pages();
+}
+
+void FillForDecode(Choices& choices, Fill& fill) {
+  const std::uint32_t draw = choices.Below(32);
+  fill.set_seed(choices.Below(1u << 16));
+  if (draw < 20) {
+    fill.set_kind(Fill::FINITE_ROWS);
+  } else if (draw < 23) {
+    fill.set_kind(Fill::LATTICE_ROWS);
+  } else if (draw < 25) {
+    fill.set_kind(Fill::FINITE_ROWS);
+    fill.set_scales(choices.Pick({Fill::POWERS_OF_TWO, Fill::WIDE}));
+  } else if (draw < 30) {
+    fill.set_kind(Fill::ROWS);
+    fill.set_scales(static_cast<Fill::Scales>(choices.Below(5)));
+  } else if (draw < 31) {
+    fill.set_kind(Fill::RANDOM_BYTES);
+  } else {
+    fill.clear_seed();
+    fill.set_byte(choices.Pick<std::uint32_t>({0x00, 0x7f, 0x80, 0xff}));
+  }
+}
+
+std::uint32_t Width(Choices& choices) {
+  const std::uint32_t draw = choices.Below(64);
+  if (draw < 34) return 1 + choices.Below(8);
+  if (draw < 39) return 9 + choices.Below(54);
+  if (draw < 53) return 63 + choices.Below(3);
+  if (draw < 56) return 66 + choices.Below(60);
+  if (draw < 62) return 127 + choices.Below(3);
+  return 192;
+}
+
+std::uint32_t Queries(Choices& choices) {
+  const std::uint32_t draw = choices.Below(128);
+  if (draw < 78) return 1;
+  if (draw < 108) return 2;
+  if (draw < 120) return 3 + choices.Below(2);
+  if (draw < 121) return 0;
+  return 63 + choices.Below(4);
+}
+
+std::uint32_t Heads(Choices& choices) {
+  const std::uint32_t draw = choices.Below(128);
+  if (draw < 88) return 1;
+  if (draw < 116) return 2;
+  if (draw < 125) return 3 + choices.Below(2);
+  return choices.Pick<std::uint32_t>({8, 16, 128});
+}
+
+void Query(Choices& choices, Decode& decode) {
+  Values& q = *decode.mutable_q();
+  const std::uint32_t columns = kLatent + decode.pe_dim();
+  const std::uint32_t count = decode.queries() * decode.heads() * columns;
+  const std::uint32_t draw = choices.Below(32);
+  if (draw < 16) {
+    q.set_pattern(Values::NORMAL_RANGE);
+  } else if (draw < 22) {
+    q.set_pattern(Values::SMALL_INTEGERS);
+  } else if (draw < 27) {
+    // One column of a head or two: its logit is one product.
+    for (std::uint32_t i = 1 + choices.Below(2); i > 0 && count > 0; --i) {
+      SetBits& set = *q.add_set();
+      set.set_at(choices.Below(count));
+      set.set_bits(choices.Pick<std::uint32_t>(
+          {0x3f80, 0xbf80, 0x4000, 0x4180, 0x42c8, 0x3f81}));
+    }
+    return;
+  } else if (draw < 29) {
+    return;  // zeros: all keys weigh the same
+  } else if (draw < 30) {
+    q.set_pattern(Values::OCTAVES);
+  } else {
+    q.set_pattern(choices.Pick({Values::MIXED, Values::SPECIALS,
+                                Values::RANDOM_BITS, Values::SUBNORMAL}));
+  }
+  q.set_seed(choices.Below(1u << 16));
+}
+
+void Masks(Choices& choices, Indices& indices) {
+  const std::uint32_t width = indices.width();
+  indices.set_valid(width);
+  const std::uint32_t draw = choices.Below(32);
+  if (draw < 12) return;
+  if (draw < 15) {
+    indices.set_valid(0);
+  } else if (width > kBlock && draw < 23) {
+    // Few keys in the first block, so that the running maximum grows later.
+    indices.set_valid(std::min(width, width - kBlock + 1 + choices.Below(3)));
+    indices.set_place(Indices::FRONT);
+  } else {
+    // A block and more without any key.
+    const std::uint32_t behind = width > kBlock ? width - kBlock : width / 2;
+    indices.set_valid(choices.Pick<std::uint32_t>(
+        {1, behind, width - 1, choices.Below(width + 1)}));
+    indices.set_place(static_cast<Indices::Place>(choices.Below(4)));
+  }
+  if (choices.OneIn(5)) indices.set_pad(Indices::OTHER_NEGATIVE);
+}
+
+std::uint32_t SinkBits(Choices& choices) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  switch (choices.Below(12)) {
+    case 0:
+      return Bits(-kInf);
+    case 1:
+      return Bits(kInf);
+    case 2:
+      return Bits(0.0f);
+    case 3:
+      return Bits(choices.Pick({-40.0f, 40.0f}));
+    case 4:
+      return choices.OneIn(4) ? 0x7fc00000 : Bits(-1e30f);
+    default:
+      return Bits(static_cast<float>(choices.Between(-64, 64)) / 8);
+  }
+}
+
+void Lengths(Choices& choices, Decode& decode) {
+  Indices& indices = *decode.mutable_indices();
+  const std::uint32_t width = indices.width();
+  // What lies past a length may be anything, also what would be no slot.
+  const bool junk = choices.OneIn(3) && width > 1;
+  std::uint32_t most = width;
+  if (junk) {
+    most = 1 + choices.Below(width - 1);
+    indices.set_valid(most);
+    indices.set_place(Indices::BACK);
+    indices.set_pad(choices.Pick({Indices::HUGE_POSITIVE, Indices::MIXED_PAD}));
+  }
+  for (std::uint32_t i = 0; i < decode.queries(); ++i) {
+    const std::uint32_t length = choices.Pick<std::uint32_t>(
+        {0, 1, most - 1, most, choices.Below(most + 1), choices.Below(most + 1),
+         junk ? most : width + 3});
+    decode.add_lengths(static_cast<std::int32_t>(length));
+  }
+}
+
+// Makes one row of the pool something that no key may touch, and moves the keys
+// that name it elsewhere.
+void PoisonRow(Choices& choices, Pool& pool, Decode& decode) {
+  const std::uint32_t slots = Slots(pool);
+  if (slots < 2) return;
+  const std::uint32_t slot = choices.OneIn(4) ? choices.Below(slots) : 0;
+  Patch& patch = *pool.add_patches();
+  patch.set_slot(slot);
+  switch (choices.Below(4)) {
+    case 0:
+      patch.set_data(std::string(656, '\xff'));
+      break;
+    case 1:  // a scale: NaN
+      patch.set_at(512 + 4 * choices.Below(4));
+      patch.set_data(std::string("\x00\x00\xc0\x7f", 4));
+      break;
+    case 2:  // a scale: Inf
+      patch.set_at(512 + 4 * choices.Below(4));
+      patch.set_data(std::string("\x00\x00\x80\x7f", 4));
+      break;
+    default:
+      patch.set_at(choices.Below(512));
+      patch.set_data("\x7f");
+  }
+  Indices& indices = *decode.mutable_indices();
+  const std::vector<std::int32_t> all = ExpandIndices(indices);
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (all[i] != static_cast<std::int32_t>(slot)) continue;
+    SetIndex& set = *indices.add_set();
+    set.set_at(i);
+    set.set_value(static_cast<std::int32_t>(
+        (slot + 1 + choices.Below(slots - 1)) % slots));
+  }
+}
+
+}  // namespace
+
+Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options) {
+  Pool pool;
+  pool.set_page_size(
+      choices.Pick<std::uint32_t>({1, 1, 2, 2, 3, 4, 5, 8, 16, 64}));
+  const std::uint32_t page = pool.page_size();
+  pool.set_pages(1 + choices.Below(page >= 16 ? 2 : page >= 4 ? 3 : 6));
+  if (!options.small && choices.OneIn(4)) {
+    pool.set_pages(pool.pages() + choices.Below(2048 / page));
+  }
+  if (choices.OneIn(8)) pool.set_row_stride(656 + 16 * (1 + choices.Below(4)));
+  if (choices.OneIn(6)) {
+    const std::uint32_t row = pool.row_stride() != 0 ? pool.row_stride() : 656;
+    pool.set_page_stride(std::uint64_t{row} * page +
+                         16 * (1 + choices.Below(8)));
+  }
+  if (choices.OneIn(8)) pool.set_offset(16 * (1 + choices.Below(8)));
+  FillForDecode(choices, *pool.mutable_fill());
+  return pool;
+}
+
+Decode GenerateDecode(Choices& choices, const Pool& pool,
+                      const GeneratorOptions& options) {
+  Decode decode;
+  decode.set_queries(Queries(choices));
+  decode.set_heads(Heads(choices));
+  if (!choices.OneIn(3)) decode.set_pe_dim(64);
+  Indices& indices = *decode.mutable_indices();
+  indices.set_rows(decode.queries());
+  indices.set_width(Width(choices));
+  const bool many = decode.queries() > 8;
+  if (many) {
+    decode.set_heads(1);
+    indices.set_width(1 + choices.Below(3));
+  } else if (decode.heads() > 8) {
+    decode.set_queries(1);
+    indices.set_rows(1);
+    indices.set_width(1 + choices.Below(2));
+  } else {
+    // Wide rows one at a time.
+    while (decode.queries() * decode.heads() * indices.width() > 272 &&
+           decode.queries() * decode.heads() > 1) {
+      if (decode.heads() > 1) {
+        decode.set_heads(decode.heads() - 1);
+      } else {
+        decode.set_queries(decode.queries() - 1);
+        indices.set_rows(decode.queries());
+      }
+    }
+  }
+  if (choices.OneIn(6)) {
+    indices.set_row_stride(indices.width() +
+                           choices.Pick<std::uint32_t>({1, 2, 3, 7, 8}));
+  }
+  indices.set_seed(choices.Below(1u << 16));
+  // All rows, or keys that repeat.
+  indices.set_limit(choices.OneIn(8) ? 1 + choices.Below(Slots(pool))
+                                     : Slots(pool));
+  Masks(choices, indices);
+  if (many ? !choices.OneIn(4) : choices.OneIn(3)) Lengths(choices, decode);
+  Query(choices, decode);
+  decode.set_softmax_scale_bits(
+      Bits(choices.Pick({1 / 24.0f, 1 / 24.0f, 0.0721687824f, 1.0f, 0.125f})));
+  if (choices.OneIn(3)) {
+    for (std::uint32_t i = 0; i < decode.heads(); ++i) {
+      decode.add_sink_bits(SinkBits(choices));
+    }
+  }
+  if (choices.OneIn(2)) decode.set_splits(1 + choices.Below(3));
+  if (choices.OneIn(3)) {
+    const std::uint32_t width = indices.width();
+    decode.set_declared_topk(choices.Pick<std::uint32_t>(
+        {width, width + 1, std::max(width - 1, 1u), std::max(width - 1, 1u),
+         std::max(width / 2, 1u), 1 + choices.Below(width)}));
+  }
+  if (decode.queries() > 1 && choices.OneIn(3)) {
+    decode.set_query_length(decode.queries());
+  }
+  RepairDecode(decode, pool, options);
+  return decode;
+}
+
+void GenerateDecodeProgram(Choices& choices, const GeneratorOptions& options,
+                           Case& c) {
+  Pool& pool = *c.mutable_pool();
+  pool = GenerateDecodePool(choices, options);
+  // Rows of another hand before, poison among the rows, two calls on one pool.
+  if (options.writer && choices.OneIn(8)) {
+    Write& write = *c.add_steps()->mutable_write();
+    write = GenerateWrite(choices, pool, options);
+  }
+  Decode& first = *c.add_steps()->mutable_decode();
+  first = GenerateDecode(choices, pool, options);
+  if (choices.OneIn(4)) {
+    PoisonRow(choices, pool, first);
+    RepairDecode(first, pool, options);
+  }
+  if (choices.OneIn(32)) {
+    Decode second = GenerateDecode(choices, pool, options);
+    *c.add_steps()->mutable_decode() = std::move(second);
+  }
+}
+
+}  // namespace mlafuzz
