@@ -229,9 +229,8 @@ class Simulation {
     // The sum of weights is rescaled whatever happens to the output.
     const double rescale = no_rescale_ ? 1 : block.rescale;
     out_.tiles[tile].weight[at] = w.value * rescale;
-    out_.tiles[tile].radius[at] =
-        rescale *
-        (w.radius * (1 + block.chain) + std::fabs(w.value) * block.chain);
+    out_.tiles[tile].radius[at] = rescale * (w.radius * (1 + block.chain) +
+                                             std::fabs(w.value) * block.chain);
   }
 
   // The weight as it meets V, in the frame of the block's m where it is
