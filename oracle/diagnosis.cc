@@ -297,7 +297,7 @@ class Diagnostician {
     if (place.slot < 0) return false;
     const std::int64_t at = image_.pool.RowAt(place.slot) + layout_.rope_at;
     return std::memcmp(after_.pool.data() + at, before_.data() + at,
-                       static_cast<std::size_t>(2 * layout_.rope)) == 0;
+                       2 * static_cast<std::size_t>(layout_.rope)) == 0;
   }
 
   std::vector<const Region*> Regions() const {
