@@ -7,7 +7,7 @@ extern "C" const char* __asan_default_options() {
   // quarantine_size_mb: the 256 MB default touches fresh pages all the time;
   //   4 MB gives a writer 30 % more speed.
   // malloc_context_size: nobody reads where the harness allocated; unwinding
-  //   were about 6 % of a campaign's profile.
+  //   was about 6 % of a campaign's profile.
   // handle_*: a kernel's wild access is caught by the executor or ends the
   //   process; the supervisor has the case either way.
   // protect_shadow_gap: the CUDA driver maps memory there.
