@@ -101,13 +101,13 @@ absl::StatusOr<Engine> FindEngine(absl::string_view flavour) {
   const std::string name =
       flavour.empty() ? "asan+ubsan" : std::string(flavour);
   if (other != nullptr) return Engine{other, name};
-  const auto path = FlavourFile("engine_", flavour);
+  const auto path = FlavourFile("engine__", flavour);
   if (!path.ok()) return path.status();
   return Engine{*path, name};
 }
 
 absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour) {
-  return FlavourFile("bench/empty_", flavour);
+  return FlavourFile("bench/empty__", flavour);
 }
 
 absl::StatusOr<std::string> StoredCases() {

@@ -1,21 +1,20 @@
 """How kernels/ is compiled in each flavour of the fuzzing engine.
 
-The setting //tools/fuzzing:flavour names the flavour. instrumented.bzl sets it
-for the engines, --config=race for tests; elsewhere it is empty and the
-configuration's own flags are all there is.
+Only what is under test is instrumented: its BUILD file makes it a
+kernel_library, which is compiled as the configuration says under its own name,
+and once more for each flavour:
 
-Only what is under test is instrumented, by its own BUILD file:
-
-    load("//tools/fuzzing:flavour.bzl", "UNDER_TEST_COPTS", "UNDER_TEST_DEPS")
+    kernel_library(name = "builtin", ...)   # :builtin, :builtin__asan_ubsan, ...
 
 The corpus, the oracle and the generated code would dominate the time and fill
 the coverage map with branches that say nothing of a kernel; their own tests run
-under --config=asan and --config=ubsan.
+under --config=asan and --config=ubsan. They are compiled once for all engines.
 """
 
 # no-link: main comes in through //tools/fuzzing:engine. Tracing the stack depth
 # costs a store a function and says nothing of kernels that do not recurse.
 _COVERAGE = [
+    "-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION",
     "-fsanitize=fuzzer-no-link",
     "-fno-sanitize-coverage=stack-depth",
 ]
@@ -43,47 +42,77 @@ _RACE = [
     "-DMLAFUZZ_RACE_DETECTOR",
 ]
 
-# Engine flavour -> copts of what is under test, linkopts of the binary.
+# Engine flavour -> copts and further deps of what is under test, linkopts of the
+# binary.
 FLAVOURS = {
     "asan+ubsan": struct(
         copts = _COVERAGE + _ASAN_UBSAN,
-        linkopts = ["-fsanitize=address,undefined"],
+        linkopts = [
+            "-fsanitize=address,undefined",
+            # The driver is clang, not clang++: ask for the C++ parts too.
+            "-fsanitize-link-c++-runtime",
+        ],
+        deps = [],
     ),
     "plain": struct(
         copts = _COVERAGE,
         linkopts = [],
+        deps = [],
     ),
     "race": struct(
         copts = _COVERAGE + _RACE,
         linkopts = [],
+        deps = ["//kernels/simt:race_detector"],
     ),
 }
 
-# --config=race: the detector in plain tests, which have no engine.
-RACE_TESTS = "race-tests"
-
-def flavour_condition(flavour):
-    """The config_setting of a flavour."""
-    return "//tools/fuzzing:flavour-" + flavour.replace("+", "-")
-
-UNDER_TEST_COPTS = select(dict(
-    [(flavour_condition(name), value.copts) for name, value in FLAVOURS.items()] +
-    # Without an engine's instrumentation clang has no insertion point and traces
-    # nothing; "func" gives it one.
-    [(flavour_condition(RACE_TESTS), _RACE + ["-fsanitize-coverage=func"])],
-    **{"//conditions:default": []}
-))
-
-UNDER_TEST_DEPS = select({
-    flavour_condition("race"): ["//kernels/simt:race_detector"],
-    flavour_condition(RACE_TESTS): ["//kernels/simt:race_detector"],
+# --config=race: the detector in plain tests, which have no engine. Without an
+# engine's instrumentation clang has no insertion point and traces nothing;
+# "func" gives it one.
+UNDER_TEST_COPTS = select({
+    "//tools/fuzzing:race-tests": _RACE + ["-fsanitize-coverage=func"],
     "//conditions:default": [],
 })
 
-def _setting_impl(_ctx):
-    return []
+_UNDER_TEST_DEPS = select({
+    "//tools/fuzzing:race-tests": ["//kernels/simt:race_detector"],
+    "//conditions:default": [],
+})
 
-flavour_setting = rule(
-    implementation = _setting_impl,
-    build_setting = config.string(flag = True),
-)
+def in_flavour(label, flavour):
+    """The variant of a kernel_library, or of what carries one, in a flavour."""
+    if ":" not in label:
+        label = label + ":" + label.split("/")[-1]
+    return label + "__" + flavour.replace("+", "_")
+
+def kernel_library(
+        name,
+        copts = [],
+        deps = [],
+        kernel_deps = [],
+        **kwargs):
+    """A cc_library of code under test: `name`, and in_flavour(name) for each.
+
+    Args:
+      name: what the configuration's own flags make of it; under --config=race
+        with the race detector.
+      copts: for all variants, before those of the flavour.
+      deps: libraries that are no code under test.
+      kernel_deps: other kernel_library targets; each variant depends on theirs.
+      **kwargs: for every cc_library.
+    """
+    native.cc_library(
+        name = name,
+        copts = copts + UNDER_TEST_COPTS,
+        deps = deps + kernel_deps + _UNDER_TEST_DEPS,
+        **kwargs
+    )
+    for flavour, value in FLAVOURS.items():
+        native.cc_library(
+            name = in_flavour(":" + name, flavour)[1:],
+            copts = copts + value.copts,
+            # Only the engines want them.
+            tags = ["manual"],
+            deps = deps + value.deps + [in_flavour(dep, flavour) for dep in kernel_deps],
+            **kwargs
+        )

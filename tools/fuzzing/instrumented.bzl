@@ -1,44 +1,34 @@
-"""A libFuzzer binary that is always built in one flavour, whatever the
+"""A libFuzzer binary whose kernels are always built in one flavour, whatever the
 configuration of the command line: `bazel run //:mlafuzz` carries instrumented
 engines although it is itself built plainly.
 
-What is instrumented, and how: flavour.bzl.
+What is instrumented, and how: flavour.bzl. All else in an engine is optimised
+and uninstrumented, as .bazelrc has it for plain builds, so that both share it.
 """
 
-load(":flavour.bzl", "FLAVOURS")
+load(":flavour.bzl", "FLAVOURS", "in_flavour")
 
-# Of everything in an engine, whether under test or not.
+# The same as in .bazelrc.
 _COPTS = [
     "-O2",
     "-gline-tables-only",
     "-fno-omit-frame-pointer",
-    "-DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION",
 ]
 
-def _flavour_impl(_settings, attr):
-    flavour = FLAVOURS[attr.flavour]
+def _plain_impl(_settings, _attr):
     return {
         "//command_line_option:copt": _COPTS,
-        "//command_line_option:linkopt": flavour.linkopts + [
-            "-fsanitize-link-c++-runtime",
-        ],
-        "//command_line_option:platform_suffix": "-engine-" +
-                                                 attr.flavour.replace("+", "-"),
+        "//command_line_option:linkopt": [],
         "//command_line_option:strip": "never",
-        "//tools/fuzzing:engine": "//tools/fuzzing:libfuzzer",
-        "//tools/fuzzing:flavour": attr.flavour,
     }
 
-_flavour = transition(
-    implementation = _flavour_impl,
+_plain = transition(
+    implementation = _plain_impl,
     inputs = [],
     outputs = [
         "//command_line_option:copt",
         "//command_line_option:linkopt",
-        "//command_line_option:platform_suffix",
         "//command_line_option:strip",
-        "//tools/fuzzing:engine",
-        "//tools/fuzzing:flavour",
     ],
 )
 
@@ -65,25 +55,59 @@ def _impl(ctx):
         ),
     )]
 
-_ATTRS = {
-    "binary": attr.label(
-        cfg = _flavour,
-        executable = True,
-        mandatory = True,
-    ),
-    "flavour": attr.string(
-        mandatory = True,
-        values = FLAVOURS.keys(),
-    ),
-    "_allowlist_function_transition": attr.label(
-        default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
-    ),
-}
-
-engine_binary = rule(
+_engine_binary = rule(
     implementation = _impl,
-    doc = "`binary`, a cc_binary that depends on //tools/fuzzing:engine, in one " +
-          "flavour; beside it NAME.flags, the compiler flags in words.",
-    attrs = _ATTRS,
+    doc = "`binary`, and beside it NAME.flags, the compiler flags in words.",
+    attrs = {
+        "binary": attr.label(
+            cfg = _plain,
+            executable = True,
+            mandatory = True,
+        ),
+        "flavour": attr.string(
+            mandatory = True,
+            values = FLAVOURS.keys(),
+        ),
+        "_allowlist_function_transition": attr.label(
+            default = "@bazel_tools//tools/allowlists/function_transition_allowlist",
+        ),
+    },
     executable = True,
 )
+
+def engine_binaries(
+        name,
+        deps = [],
+        kernel_deps = [],
+        flavours = FLAVOURS.keys(),
+        testonly = False,
+        **kwargs):
+    """A libFuzzer binary in each flavour: in_flavour(NAME).
+
+    Args:
+      name: of the family.
+      deps: libraries; one of them defines LLVMFuzzerTestOneInput.
+      kernel_deps: kernel_library targets, and what carries their variants.
+      flavours: which.
+      testonly: of all targets.
+      **kwargs: for every cc_binary.
+    """
+    for flavour in flavours:
+        value = FLAVOURS[flavour]
+        engine = in_flavour(":" + name, flavour)[1:]
+        native.cc_binary(
+            name = engine + "_bin",
+            linkopts = value.linkopts,
+            linkstatic = True,
+            testonly = testonly,
+            tags = ["manual"],
+            deps = deps + ["//tools/fuzzing:libfuzzer"] +
+                   [in_flavour(dep, flavour) for dep in kernel_deps],
+            **kwargs
+        )
+        _engine_binary(
+            name = engine,
+            binary = engine + "_bin",
+            flavour = flavour,
+            testonly = testonly,
+        )
