@@ -8,7 +8,7 @@
 #include "absl/types/span.h"
 #include "corpus/image.h"
 #include "dlpack/dlpack.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

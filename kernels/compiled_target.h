@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

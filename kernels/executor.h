@@ -11,7 +11,7 @@
 #include "absl/types/span.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

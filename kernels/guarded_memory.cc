@@ -1,6 +1,8 @@
 #include "kernels/guarded_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -19,9 +21,6 @@ __attribute__((weak)) void __asan_unpoison_memory_region(const volatile void*,
 namespace mlafuzz {
 namespace {
 
-// Inaccessible space on each side. A negative or huge 32-bit count of rows
-// times a row of a few bytes stays within it.
-constexpr std::size_t kSide = std::size_t{16} << 30;
 // Granularity of the accessible part's lower end: moving it is a system call,
 // which cases of about the same size should not pay.
 constexpr std::size_t kStep = 64 << 10;
@@ -46,7 +45,8 @@ std::size_t Address(const std::uint8_t* p) {
 
 }  // namespace
 
-GuardedArena::GuardedArena(std::uint64_t seed) {
+GuardedArena::GuardedArena(std::uint64_t seed, Backing backing)
+    : backing_(backing) {
   const ValueGenerator generator(seed);
   pattern_.resize(2 * kPeriod);
   for (std::size_t i = 0; i < pattern_.size(); ++i) {
@@ -58,15 +58,29 @@ GuardedArena::~GuardedArena() {
   if (map_ == nullptr) return;
   Unpoison(low_, end_);
   munmap(map_, 2 * kSide + kCapacity);
+  if (fd_ >= 0) close(fd_);
 }
 
 absl::Status GuardedArena::Map() {
+  if (map_ != nullptr) return absl::OkStatus();
   void* map = mmap(nullptr, 2 * kSide + kCapacity, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot reserve ", (2 * kSide + kCapacity) >> 30,
                      " GiB of address space for guarded memory"));
+  }
+  if (backing_ == Backing::kShared) {
+    fd_ = memfd_create("mlafuzz-arena", MFD_CLOEXEC);
+    if (fd_ < 0 || ftruncate(fd_, kCapacity) != 0 ||
+        mmap(static_cast<char*>(map) + kSide, kCapacity, PROT_NONE,
+             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, fd_, 0) == MAP_FAILED) {
+      munmap(map, 2 * kSide + kCapacity);
+      if (fd_ >= 0) close(fd_);
+      fd_ = -1;
+      return absl::ResourceExhaustedError(
+          "cannot make shared memory for the tensors of foreign targets");
+    }
   }
   map_ = static_cast<std::uint8_t*>(map);
   end_ = map_ + kSide + kCapacity;
@@ -83,9 +97,7 @@ absl::StatusOr<std::uint8_t*> GuardedArena::Add(std::size_t size,
                                                 std::size_t residue,
                                                 std::size_t redzone) {
   assert(!armed_);
-  if (map_ == nullptr) {
-    if (absl::Status status = Map(); !status.ok()) return status;
-  }
+  if (absl::Status status = Map(); !status.ok()) return status;
   std::uint8_t* const after = Cursor();
   const std::size_t left = static_cast<std::size_t>(after - (end_ - kCapacity));
   if (size > kCapacity || redzone > kCapacity ||
@@ -133,7 +145,7 @@ void GuardedArena::Truncate(std::size_t count) {
   if (count < buffers_.size()) buffers_.resize(count);
 }
 
-absl::Status GuardedArena::Arm() {
+absl::Status GuardedArena::Trim() {
   if (map_ == nullptr) return absl::OkStatus();
   std::uint8_t* const cursor = Cursor();
   std::uint8_t* const low = cursor - Address(cursor) % kStep;
@@ -143,11 +155,23 @@ absl::Status GuardedArena::Arm() {
       return absl::ResourceExhaustedError("mprotect of guarded memory failed");
     }
     if (surplus > kKeep) {
-      madvise(low_, surplus, MADV_DONTNEED);
+      if (fd_ >= 0) {
+        fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                  low_ - base(), static_cast<off_t>(surplus));
+      } else {
+        madvise(low_, surplus, MADV_DONTNEED);
+      }
       filled_.resize(std::min(filled_.size(), buffers_.size()));
     }
     low_ = low;
   }
+  return absl::OkStatus();
+}
+
+absl::Status GuardedArena::Arm() {
+  if (map_ == nullptr) return absl::OkStatus();
+  if (absl::Status status = Trim(); !status.ok()) return status;
+  const std::uint8_t* const cursor = Cursor();
   armed_ = true;
   for (const Buffer& buffer : buffers_) {
     Poison(buffer.before, buffer.data);

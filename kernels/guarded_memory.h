@@ -51,7 +51,13 @@ class GuardedArena {
     std::int64_t count = 0;
   };
 
-  explicit GuardedArena(std::uint64_t seed);
+  // kShared: the bytes are those of a memory file, so that another process can
+  // map them. kSide bytes on each side of the arena are never accessible.
+  enum class Backing { kPrivate, kShared };
+  static constexpr std::size_t kSide = std::size_t{16} << 30;
+
+  explicit GuardedArena(std::uint64_t seed,
+                        Backing backing = Backing::kPrivate);
   ~GuardedArena();
   GuardedArena(const GuardedArena&) = delete;
   GuardedArena& operator=(const GuardedArena&) = delete;
@@ -67,6 +73,17 @@ class GuardedArena {
 
   const std::vector<Buffer>& buffers() const { return buffers_; }
 
+  // Maps the arena, if Add() has not done it yet.
+  absl::Status Map();
+  // kShared, mapped: the file of kCapacity bytes; this object's.
+  int fd() const { return fd_; }
+  // Mapped: where byte 0 of the arena, and of the file, lies.
+  std::uint8_t* base() const { return end_ - kCapacity; }
+  // Makes what is below the lowest redzone inaccessible; Arm() does, too.
+  absl::Status Trim();
+  // Bytes of the arena below this offset are inaccessible. After Trim().
+  std::size_t low() const { return static_cast<std::size_t>(low_ - base()); }
+
   // Between these two, redzones are poisoned and the memory belongs to the
   // kernel. Arm fails only if the kernel's page tables do.
   absl::Status Arm();
@@ -77,7 +94,6 @@ class GuardedArena {
   void Check(std::size_t buffer, std::vector<Damage>* damage);
 
  private:
-  absl::Status Map();
   // Where the next buffer's redzone ends.
   std::uint8_t* Cursor() const;
   void Fill(const std::uint8_t* begin, const std::uint8_t* end);
@@ -88,6 +104,8 @@ class GuardedArena {
   static constexpr std::size_t kPeriod = 4096;
 
   std::vector<std::uint8_t> pattern_;  // two periods
+  Backing backing_;
+  int fd_ = -1;
   std::uint8_t* map_ = nullptr;
   std::uint8_t* end_ = nullptr;  // of the arena
   std::uint8_t* low_ = nullptr;  // [low_, end_) is accessible

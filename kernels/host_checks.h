@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/params.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

@@ -10,7 +10,7 @@
 #include "kernels/gather.cuh"
 #include "kernels/host_checks.h"
 #include "kernels/simt/simt.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 #include "kernels/writer.cuh"
 
 namespace mlafuzz {

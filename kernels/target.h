@@ -1,152 +1,140 @@
+/* The interface between mlafuzz and kernels that are not its own: C99, so that
+ * any compiler's shared library can be attached as lib:PATH.so.
+ *
+ * A library exports one function,
+ *
+ *     const MlafuzzTarget* mlafuzz_target(void);
+ *
+ * which returns the same static structure each time. Any subset of the four
+ * kernels may be null: checks of those are skipped.
+ *
+ * How a call goes: all memory that a kernel may touch belongs to the harness
+ * and stands in the call's tensors. Their shapes and strides are true (strides
+ * in elements, never null; byte_offset is 0), pointers are as aligned as the
+ * case says, which is at least an element's size. Bytes between rows, behind
+ * the last one and outside of tensors are poison: reading them must change
+ * nothing, writing them is a finding. A call is synchronous: when it returns,
+ * its results are in place (device targets: after the harness has synchronised
+ * `stream`). It is made from one thread, in a process that shares nothing with
+ * the harness but these bytes, and may be the process' only or its
+ * ten-thousandth.
+ *
+ * Device memory (tensors whose device is kDLCUDA): allocated by the harness'
+ * code in the same process, on the current device, before the call; results are
+ * copied out after the stream has been synchronised. A target never allocates,
+ * frees or exports any of it.
+ *
+ * Versions: structures only ever grow at their ends. `struct_size` in each says
+ * how far the writer's header went, so a library built against an older header
+ * loads, and one built against a newer one sees only what this harness knows.
+ */
 #ifndef MLAFUZZ_KERNELS_TARGET_H_
 #define MLAFUZZ_KERNELS_TARGET_H_
 
-#include <array>
-#include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "corpus/contract.pb.h"
-#include "corpus/image.h"
-#include "corpus/observation.h"
 #include "dlpack/dlpack.h"
 
-namespace mlafuzz {
+#ifdef __cplusplus
+extern "C" {
+#endif
 
-// Where and how a call runs. Host backend: `schedule` orders lanes and blocks.
-// Device backends: `stream` is a cudaStream_t.
-struct LaunchContext {
-  std::uint64_t schedule = 0;
-  void* stream = nullptr;
+/* Changes only when an old library could not work any more. */
+#define MLAFUZZ_TARGET_ABI 1
+
+/* What a call returns. Any other value is taken for MLAFUZZ_ERROR. */
+enum {
+  MLAFUZZ_OK = 0,
+  MLAFUZZ_REFUSED = 1, /* the host check said no; nothing was written */
+  MLAFUZZ_ERROR = 2,   /* the kernel itself failed */
+  MLAFUZZ_NOT_IMPLEMENTED = 3
 };
 
-// The arguments of each call. Tensors are views on guarded memory that the
-// harness owns; shapes and strides are true (strides in elements, never null).
-// nullptr: the caller gives no such tensor. Cache rows travel as uint8
-// [pages, page_size, row_bytes] with the layout's id beside them.
-struct WriteArgs {
-  Layout layout;
-  const DLTensor* kv_c;          // [rows, latent] bf16, f16 or f32
-  const DLTensor* k_pe;          // [rows, pe_dim], same dtype; null: pe_dim 0
-  const DLTensor* slot_mapping;  // [tokens] int64
-  const DLTensor* cache;
-};
+/* How the cache's bytes are laid out. 656 bytes a row: 512 E4M3 codes, four
+ * fp32 tile scales, 64 bf16 of rope. */
+enum { MLAFUZZ_LAYOUT_FP8_DS_MLA = 1 };
 
-struct GatherArgs {
-  Layout layout;
-  const DLTensor* cache;
-  const DLTensor* dst;               // [rows, 576] bf16
-  const DLTensor* block_table;       // [requests, columns] int32
-  const DLTensor* workspace_starts;  // [requests] int32
-  const DLTensor* seq_lens;          // [requests] int32 or null
-  const DLTensor* seq_starts;        // [requests] int32 or null
-  bool nope;                         // the rows carry no rope
-};
+/* What all calls have in common. */
+typedef struct MlafuzzCall {
+  uint32_t struct_size; /* bytes, as the harness knows this structure */
+  uint32_t layout;      /* of the cache, MLAFUZZ_LAYOUT_* */
+  void* stream;         /* a cudaStream_t; null on the host */
+  DLTensor* scratch;    /* uint8 [scratch_bytes of the description], contents
+                           undefined; null if none was asked for */
+  char* message;        /* why a call was refused or failed: write at most */
+  size_t message_size;  /* this many bytes, the closing zero included */
+} MlafuzzCall;
 
-struct ConvertArgs {
-  std::int64_t page_size;
-  const DLTensor* request_ids;    // [tokens] int32
-  const DLTensor* block_table;    // [requests, columns] int32
-  const DLTensor* token_indices;  // [tokens, width] int32
-  const DLTensor* out;            // [tokens, width] int32
-  const DLTensor* valid_count;    // [tokens] int32 or null
-};
+/* Quantise rows and store them. */
+typedef struct MlafuzzWrite {
+  uint32_t struct_size;
+  DLTensor* kv_c;         /* [rows, 512] bfloat16, float16 or float32 */
+  DLTensor* k_pe;         /* [rows, pe_dim], same type; null: pe_dim is 0 */
+  DLTensor* slot_mapping; /* [tokens] int64; tokens <= rows */
+  DLTensor* cache;        /* [pages, page_size, 656] uint8; written */
+} MlafuzzWrite;
 
-struct DecodeArgs {
-  Layout layout;
-  const DLTensor* cache;
-  const DLTensor* q;        // [queries, heads, 512 + pe_dim] bf16
-  const DLTensor* indices;  // [queries, width] int32 pool slots
-  const DLTensor* lengths;  // [queries] int32 or null
-  const DLTensor* sinks;    // [heads] float32, natural-log units, or null
-  const DLTensor* out;      // [queries, heads, 512] bf16
-  const DLTensor* lse;      // [queries, heads] float32
+/* Gather requests' rows and upconvert them. */
+typedef struct MlafuzzGather {
+  uint32_t struct_size;
+  int32_t nope;               /* non-zero: the rows carry no rope */
+  DLTensor* cache;            /* [pages, page_size, 656] uint8 */
+  DLTensor* dst;              /* [rows, 576] bfloat16; written */
+  DLTensor* block_table;      /* [requests, columns] int32 */
+  DLTensor* workspace_starts; /* [requests] int32: first row in dst */
+  DLTensor* seq_lens;         /* [requests] int32 or null */
+  DLTensor* seq_starts;       /* [requests] int32 or null */
+} MlafuzzGather;
+
+/* Convert token indices of requests to slots of the pool. */
+typedef struct MlafuzzConvert {
+  uint32_t struct_size;
+  int64_t page_size;
+  DLTensor* request_ids;   /* [tokens] int32 */
+  DLTensor* block_table;   /* [requests, columns] int32 */
+  DLTensor* token_indices; /* [tokens, width] int32; -1: none */
+  DLTensor* out;           /* [tokens, width] int32; written */
+  DLTensor* valid_count;   /* [tokens] int32 or null; written */
+} MlafuzzConvert;
+
+/* Sparse attention over chosen rows. */
+typedef struct MlafuzzDecode {
+  uint32_t struct_size;
   float softmax_scale;
-  std::int64_t splits;         // asked for; 0: the kernel's own choice
-  std::int64_t declared_topk;  // the model's number; 0: the buffer's width
-  std::int64_t query_length;   // queries of one request
-};
+  int64_t splits;        /* asked for; 0: the kernel's own choice */
+  int64_t declared_topk; /* the model's number; 0: the width of `indices` */
+  int64_t query_length;  /* queries of one request */
+  DLTensor* cache;       /* [pages, page_size, 656] uint8 */
+  DLTensor* q;           /* [queries, heads, 512 + pe_dim] bfloat16 */
+  DLTensor* indices;     /* [queries, width] int32 slots; -1: none */
+  DLTensor* lengths;     /* [queries] int32 or null */
+  DLTensor* sinks;       /* [heads] float32, natural-log units, or null */
+  DLTensor* out;         /* [queries, heads, 512] bfloat16; written */
+  DLTensor* lse;         /* [queries, heads] float32; written */
+} MlafuzzDecode;
 
-// ok; refused with a message, nothing written; error; fault.
-struct CallResult {
-  CallStatus status = CallStatus::kOk;
-  std::string message;
+typedef struct MlafuzzTarget {
+  uint32_t struct_size; /* sizeof(MlafuzzTarget) */
+  uint32_t abi;         /* MLAFUZZ_TARGET_ABI */
+  /* What the kernels promise: a mlafuzz.TargetDescription as text (see
+   * docs/attach-your-kernel.md). Empty or null: the promises of builtin. */
+  const char* description;
+  int32_t (*write)(const MlafuzzCall*, const MlafuzzWrite*);
+  int32_t (*gather)(const MlafuzzCall*, const MlafuzzGather*);
+  int32_t (*convert)(const MlafuzzCall*, const MlafuzzConvert*);
+  int32_t (*decode)(const MlafuzzCall*, const MlafuzzDecode*);
+} MlafuzzTarget;
 
-  static CallResult Ok() { return {}; }
-  static CallResult Refused(std::string message) {
-    return {CallStatus::kRefused, std::move(message)};
-  }
-  static CallResult Error(std::string message) {
-    return {CallStatus::kError, std::move(message)};
-  }
-  static CallResult Fault(std::string message) {
-    return {CallStatus::kFault, std::move(message)};
-  }
-  static CallResult NotImplemented() {
-    return {CallStatus::kNotImplemented, ""};
-  }
-};
+/* Exported by the library. */
+#if defined(__GNUC__)
+__attribute__((visibility("default")))
+#endif
+const MlafuzzTarget*
+mlafuzz_target(void);
 
-// Kernels under test. Calls are synchronous: on return the memory is settled.
-// A target implements some of the calls and declares what it promises.
-class Target {
- public:
-  virtual ~Target() = default;
+#ifdef __cplusplus
+}
+#endif
 
-  virtual const std::string& name() const = 0;
-  virtual const Contract& contract() const = 0;
-  virtual const Arithmetic& arithmetic() const = 0;
-  virtual bool Implements(Kernel kernel) const = 0;
-
-  virtual CallResult Write(const WriteArgs&, const LaunchContext&) {
-    return CallResult::NotImplemented();
-  }
-  virtual CallResult Gather(const GatherArgs&, const LaunchContext&) {
-    return CallResult::NotImplemented();
-  }
-  virtual CallResult ConvertIndices(const ConvertArgs&, const LaunchContext&) {
-    return CallResult::NotImplemented();
-  }
-  virtual CallResult Decode(const DecodeArgs&, const LaunchContext&) {
-    return CallResult::NotImplemented();
-  }
-};
-
-// One target for each kernel. The founding bug was a pair (right writer, right
-// reader, wrong option between them), so they may come from different places.
-struct TargetSet {
-  std::array<std::shared_ptr<Target>, kAllKernels.size()> targets;
-
-  Target* For(Kernel kernel) const {
-    return targets[static_cast<std::size_t>(kernel)].get();
-  }
-};
-
-// One target that is compiled in. What should detect a wrong one stands in
-// properties/ledger: kernel bodies know nothing of their judges.
-struct TargetInfo {
-  std::string name;              // "mutant:nope-stale-tail"
-  std::string what;              // one line
-  std::vector<Kernel> replaces;  // the kernels that are not builtin's
-};
-
-// All targets compiled into this binary, builtin first.
-const std::vector<TargetInfo>& AllTargets();
-
-// "builtin", "builtin:pow2", "mutant:NAME". NotFound names the nearest known
-// one. A mutant takes the kernels that it replaces; the rest are builtin.
-absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name);
-// `all` sets every kernel; a non-empty writer, gather, convert or decode
-// overrides one.
-absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view all,
-                                        absl::string_view writer,
-                                        absl::string_view gather,
-                                        absl::string_view convert,
-                                        absl::string_view decode);
-
-}  // namespace mlafuzz
-
-#endif  // MLAFUZZ_KERNELS_TARGET_H_
+#endif /* MLAFUZZ_KERNELS_TARGET_H_ */

@@ -12,11 +12,14 @@
 #include "kernels/decode/compiled_decode.h"
 #include "kernels/decode/decode.h"
 #include "kernels/decode/mutants/mutants.h"
+#include "kernels/foreign/foreign_target.h"
 #include "kernels/mutants/mutants.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {
+
+constexpr absl::string_view kLibrary = "lib:";
 
 CompiledTarget DecodeTarget(const CompiledDecode& decode) {
   CompiledTarget target{decode.name, decode.what, {.decode = decode.decode}};
@@ -177,6 +180,13 @@ const std::vector<TargetInfo>& AllTargets() {
 }
 
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
+  if (absl::StartsWith(name, kLibrary)) {
+    auto library = ForeignTarget::Load(name.substr(kLibrary.size()), {});
+    if (!library.ok()) return library.status();
+    TargetSet set;
+    set.targets.fill(*std::move(library));
+    return set;
+  }
   for (const CompiledTarget& target : CompiledTargets()) {
     if (name != target.name) continue;
     TargetSet set;

@@ -1,7 +1,7 @@
 #include <set>
 
 #include "gtest/gtest.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {

@@ -10,7 +10,7 @@
 #include "corpus/image.h"
 #include "corpus/observation.h"
 #include "kernels/executor.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 #include "oracle/judge.h"
 
 namespace mlafuzz {

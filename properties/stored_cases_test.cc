@@ -9,7 +9,7 @@
 #include "corpus/codec.h"
 #include "gtest/gtest.h"
 #include "kernels/executor.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 #include "properties/checker.h"
 
 namespace mlafuzz {

@@ -14,7 +14,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 #include "properties/ledger/ledger.h"
 
 namespace mlafuzz {

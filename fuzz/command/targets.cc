@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fuzz/command/commands.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 #include "properties/ledger/ledger.h"
 
 namespace mlafuzz {

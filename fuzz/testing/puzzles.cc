@@ -20,7 +20,7 @@
 #include "absl/strings/match.h"
 #include "corpus/contracts.h"
 #include "fuzz/worker/session.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "corpus/image.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

@@ -11,7 +11,7 @@
 #include "corpus/case.pb.h"
 #include "fuzz/worker/worker.pb.h"
 #include "kernels/executor.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 #include "properties/checker.h"
 #include "properties/generate.h"
 

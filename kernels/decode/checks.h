@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/decode/params.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

@@ -2,7 +2,7 @@
 #define MLAFUZZ_KERNELS_DECODE_COMPILED_DECODE_H_
 
 #include "corpus/contract.pb.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

@@ -5,7 +5,7 @@
 
 #include "kernels/decode/compiled_decode.h"
 #include "kernels/decode/options.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

@@ -13,7 +13,7 @@
 #include "kernels/decode/decode.cuh"
 #include "kernels/decode/options.h"
 #include "kernels/simt/simt.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/decode/options.h"
-#include "kernels/target.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz::test {
 

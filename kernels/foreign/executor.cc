@@ -1,0 +1,391 @@
+#include "kernels/foreign/executor.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/call_args.h"
+#include "kernels/foreign/foreign_target.h"
+#include "kernels/foreign/runner_process.h"
+#include "kernels/foreign/wire_encoder.h"
+#include "kernels/guarded_memory.h"
+#include "kernels/in_process_call.h"
+#include "kernels/staging.h"
+#include "kernels/target.h"
+
+namespace mlafuzz {
+namespace {
+
+// Staged bytes of one batch, redzones apart; the arena holds several times it.
+constexpr std::int64_t kBatchBytes = std::int64_t{256} << 20;
+// A case that kills its runner does so this often, alone in fresh ones.
+constexpr int kConfirmations = 3;
+
+CallStatus StatusOf(std::int32_t status) {
+  switch (status) {
+    case MLAFUZZ_OK:
+      return CallStatus::kOk;
+    case MLAFUZZ_REFUSED:
+      return CallStatus::kRefused;
+    case MLAFUZZ_NOT_IMPLEMENTED:
+      return CallStatus::kNotImplemented;
+    default:
+      return CallStatus::kError;
+  }
+}
+
+bool EndsCase(CallStatus status) {
+  return status == CallStatus::kCrash || status == CallStatus::kHang ||
+         status == CallStatus::kOutOfMemory || status == CallStatus::kProtocol;
+}
+
+// A case on its way through its steps.
+struct Flight {
+  const CaseImage* image = nullptr;
+  Observation* seen = nullptr;
+  std::size_t pool_buffer = 0;
+  std::uint8_t* pool = nullptr;
+  const std::vector<std::uint8_t>* last_pool = nullptr;
+  StagedStep staged;  // of the step at hand
+  bool ended = false;
+};
+
+// The death of a runner, and the case that it is put down to: a place in the
+// list that was run.
+struct Casualty {
+  std::size_t place = 0;
+  RunnerProcess::Death death;
+};
+
+using Places = std::vector<std::size_t>;
+
+class Processes : public ForeignExecutor {
+ public:
+  Processes() : arena_(kPatternSeed, GuardedArena::Backing::kShared) {}
+
+  absl::Status Run(const TargetSet& targets, absl::Span<const CaseImage> images,
+                   std::vector<Observation>* observations) override {
+    observations->assign(images.size(), {});
+    targets_ = &targets;
+    images_ = images;
+    observations_ = observations;
+    for (std::size_t at = 0; at < images.size();) {
+      Places batch;
+      std::int64_t bytes = 0;
+      while (at < images.size() && batch.size() < kLargestBatch) {
+        const std::int64_t more = BytesOf(images[at]);
+        if (!batch.empty() && bytes + more > kBatchBytes) break;
+        bytes += more;
+        batch.push_back(at++);
+      }
+      if (absl::Status s = RunBatch(std::move(batch)); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  const std::array<std::uint64_t, kAllKernels.size()>& executions()
+      const override {
+    return executions_;
+  }
+  RunnerCounts counts() const override { return counts_; }
+
+ private:
+  static std::int64_t BytesOf(const CaseImage& image) {
+    std::size_t largest_step = 0;
+    for (const StepImage& step : image.steps) {
+      std::size_t bytes = 0;
+      for (const Tensor& tensor : step.tensors) bytes += tensor.bytes.size();
+      largest_step = std::max(largest_step, bytes);
+    }
+    return static_cast<std::int64_t>(image.pool.bytes.size() + largest_step);
+  }
+
+  // Runs all, whatever some of them do to their runner.
+  absl::Status RunBatch(Places pending) {
+    while (!pending.empty()) {
+      auto casualty = Attempt(pending);
+      if (!casualty.ok()) return casualty.status();
+      if (!casualty->has_value()) break;
+      if (pending.size() == 1) return absl::OkStatus();
+      auto culprit = Isolate(pending, **casualty);
+      if (!culprit.ok()) return culprit.status();
+      pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(*culprit));
+    }
+    if (pending.size() < 2) return absl::OkStatus();
+    const bool strays =
+        std::any_of(pending.begin(), pending.end(), [this](std::size_t i) {
+          const auto& steps = (*observations_)[i].steps;
+          return std::any_of(steps.begin(), steps.end(), [](const auto& step) {
+            return !step.strays.empty();
+          });
+        });
+    if (!strays) return absl::OkStatus();
+    // Somebody wrote where it must not, and perhaps over more than redzones.
+    for (const std::size_t i : pending) {
+      auto alone = Attempt({i});
+      if (!alone.ok()) return alone.status();
+    }
+    return absl::OkStatus();
+  }
+
+  // Finds the case of `pending` that kills its runner, gives it its
+  // observation, and returns its place.
+  absl::StatusOr<std::size_t> Isolate(const Places& pending,
+                                      const Casualty& casualty) {
+    const std::size_t hinted = casualty.place;
+    auto deaths = Confirm(pending[hinted]);
+    if (!deaths.ok()) return deaths.status();
+    if (*deaths > 0) return hinted;
+    // The note was wrong, or an earlier case has left something behind.
+    std::size_t low = 0;
+    std::size_t high = hinted;
+    while (low < high) {
+      const std::size_t middle = low + (high - low) / 2;
+      runners_.clear();
+      auto dead = Attempt(
+          Places(pending.begin() + static_cast<std::ptrdiff_t>(low),
+                 pending.begin() + static_cast<std::ptrdiff_t>(middle) + 1));
+      if (!dead.ok()) return dead.status();
+      if (dead->has_value()) {
+        high = middle;
+      } else {
+        low = middle + 1;
+      }
+    }
+    if (low != hinted) {
+      deaths = Confirm(pending[low]);
+      if (!deaths.ok()) return deaths.status();
+      if (*deaths > 0) return low;
+    }
+    // Nobody dies alone.
+    Observation& seen = (*observations_)[pending[hinted]];
+    if (seen.steps.empty()) seen.steps.emplace_back();
+    StepObservation& step = seen.steps.back();
+    step.status = casualty.death.status;
+    step.message =
+        absl::StrCat("only after other cases in the same process, not alone: ",
+                     casualty.death.message);
+    return hinted;
+  }
+
+  // Runs one case alone in fresh runners; how often it died. Three times, but
+  // for one that lives through the first.
+  absl::StatusOr<int> Confirm(std::size_t image) {
+    int deaths = 0;
+    Observation dead;
+    for (int run = 0; run < kConfirmations; ++run) {
+      runners_.clear();
+      auto casualty = Attempt({image});
+      if (!casualty.ok()) return casualty.status();
+      if (casualty->has_value()) {
+        ++deaths;
+        dead = (*observations_)[image];
+      } else if (run == 0) {
+        return 0;
+      }
+    }
+    if (deaths < kConfirmations) {
+      absl::StrAppend(&dead.steps.back().message, "; alone ", deaths, " of ",
+                      kConfirmations, " times");
+    }
+    (*observations_)[image] = std::move(dead);
+    return deaths;
+  }
+
+  // Runs cases together. A death ends the attempt; of a single case it is the
+  // observation.
+  absl::StatusOr<std::optional<Casualty>> Attempt(const Places& places) {
+    if (absl::Status s = arena_.Map(); !s.ok()) return s;
+    arena_.Truncate(0);
+    flights_.assign(places.size(), {});
+    std::size_t steps = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      Flight& flight = flights_[i];
+      flight.image = &images_[places[i]];
+      flight.seen = &(*observations_)[places[i]];
+      *flight.seen = {};
+      steps = std::max(steps, flight.image->steps.size());
+      const PoolImage& pool = flight.image->pool;
+      flight.pool_buffer = arena_.buffers().size();
+      const auto staged = StagePool(pool, arena_);
+      if (!staged.ok()) return staged.status();
+      flight.pool = *staged;
+      flight.last_pool = &pool.bytes;
+      flight.seen->steps.reserve(flight.image->steps.size());
+    }
+    const std::size_t pools = arena_.buffers().size();
+    for (std::size_t step = 0; step < steps; ++step) {
+      arena_.Truncate(pools);
+      auto casualty = RunStep(step);
+      if (!casualty.ok() || casualty->has_value()) return casualty;
+    }
+    return std::nullopt;
+  }
+
+  // Calls of one runner.
+  struct Batch {
+    explicit Batch(const std::uint8_t* base) : encoder(base) {}
+    WireEncoder encoder;
+    Places flights;
+  };
+
+  // Step number `number` of all cases that have one.
+  absl::StatusOr<std::optional<Casualty>> RunStep(std::size_t number) {
+    std::map<const ForeignTarget*, Batch> batches;
+    Places own;
+    Places inspected;
+    for (std::size_t i = 0; i < flights_.size(); ++i) {
+      Flight& flight = flights_[i];
+      if (flight.ended || number >= flight.image->steps.size()) continue;
+      const StepImage& step = flight.image->steps[number];
+      flight.seen->steps.emplace_back();
+      if (step.is_patch) {
+        ApplyStagedPatch(step.step->patch(), flight.image->pool, flight.pool);
+        KeepPool(flight);
+        continue;
+      }
+      inspected.push_back(i);
+      flight.staged.pool_buffer = flight.pool_buffer;
+      if (absl::Status s = StageTensors(step, arena_, &flight.staged);
+          !s.ok()) {
+        return s;
+      }
+      Target* const target = targets_->For(step.kernel);
+      if (target != nullptr && target->Implements(step.kernel)) {
+        ++executions_[static_cast<std::size_t>(step.kernel)];
+      }
+      if (target == nullptr || !target->Implements(step.kernel) ||
+          target->foreign() == nullptr) {
+        own.push_back(i);
+        continue;
+      }
+      Batch& batch =
+          batches.try_emplace(target->foreign(), arena_.base()).first->second;
+      CallArgs(flight.image->pool, flight.pool + flight.image->pool.offset,
+               step, flight.staged.data, {kDLCPU, 0})
+          .Call(&batch.encoder, {});
+      batch.flights.push_back(i);
+    }
+    if (absl::Status s = arena_.Trim(); !s.ok()) return s;
+    for (auto& [target, batch] : batches) {
+      auto casualty = Exchange(*target, batch, number);
+      if (!casualty.ok() || casualty->has_value()) return casualty;
+    }
+    for (const std::size_t i : own) {
+      Flight& flight = flights_[i];
+      const StepImage& step = flight.image->steps[number];
+      const Case* const source = flight.image->source;
+      if (absl::Status s = CallInProcess(
+              targets_->For(step.kernel), flight.image->pool, flight.pool, step,
+              flight.staged, source != nullptr ? source->schedule() : 0, arena_,
+              &flight.seen->steps.back());
+          !s.ok()) {
+        return s;
+      }
+    }
+    for (const std::size_t i : inspected) Inspect(flights_[i], number);
+    return std::nullopt;
+  }
+
+  void Inspect(Flight& flight, std::size_t number) {
+    StepObservation& seen = flight.seen->steps.back();
+    InspectStep(arena_, flight.image->steps[number], flight.staged, &seen);
+    KeepPool(flight);
+    flight.ended = EndsCase(seen.status);
+  }
+
+  static void KeepPool(Flight& flight) {
+    StepObservation& seen = flight.seen->steps.back();
+    const std::size_t size = flight.last_pool->size();
+    if (std::memcmp(flight.pool, flight.last_pool->data(), size) == 0) return;
+    seen.pool.emplace(flight.pool, flight.pool + size);
+    flight.last_pool = &*seen.pool;
+  }
+
+  absl::StatusOr<std::optional<Casualty>> Exchange(const ForeignTarget& target,
+                                                   const Batch& batch,
+                                                   std::size_t number) {
+    std::unique_ptr<RunnerProcess>& runner = runners_[target.path()];
+    if (runner == nullptr) {
+      auto started =
+          RunnerProcess::Start(target.path(), arena_.fd(), target.limits());
+      if (!started.ok()) return started.status();
+      runner = *std::move(started);
+      ++counts_.starts;
+    }
+    wire::Run run;
+    run.capacity = GuardedArena::kCapacity;
+    run.side = GuardedArena::kSide;
+    run.low = arena_.low();
+    run.scratch_bytes = target.description().scratch_bytes();
+    run.calls = batch.encoder.calls();
+    std::string payload(reinterpret_cast<const char*>(&run), sizeof run);
+    payload += batch.encoder.bytes();
+    std::vector<RunnerProcess::Reply> replies;
+    std::optional<RunnerProcess::Death> death =
+        runner->Run(payload, batch.flights.size(), &replies);
+    if (!death.has_value()) {
+      for (std::size_t k = 0; k < replies.size(); ++k) {
+        StepObservation& seen = flights_[batch.flights[k]].seen->steps.back();
+        seen.status = StatusOf(replies[k].status);
+        seen.message = std::move(replies[k].message);
+      }
+      return std::nullopt;
+    }
+    ++counts_.deaths;
+    runner.reset();
+    Casualty casualty;
+    casualty.place =
+        batch.flights[std::min(death->call, batch.flights.size() - 1)];
+    Flight& flight = flights_[casualty.place];
+    StepObservation& seen = flight.seen->steps.back();
+    if (death->crash.has_value()) {
+      Crash crash = *death->crash;
+      crash.address += reinterpret_cast<std::uintptr_t>(arena_.base());
+      death->message =
+          DescribeCrash(crash, arena_, flight.image->pool,
+                        flight.image->steps[number], flight.staged);
+    }
+    seen.status = death->status;
+    seen.message = death->message;
+    // Nobody writes any more.
+    Inspect(flight, number);
+    casualty.death = *std::move(death);
+    return casualty;
+  }
+
+  GuardedArena arena_;
+  std::map<std::string, std::unique_ptr<RunnerProcess>> runners_;
+  std::array<std::uint64_t, kAllKernels.size()> executions_{};
+  RunnerCounts counts_;
+  // Of the Run() at hand.
+  const TargetSet* targets_ = nullptr;
+  absl::Span<const CaseImage> images_;
+  std::vector<Observation>* observations_ = nullptr;
+  // Of the attempt at hand.
+  std::vector<Flight> flights_;
+};
+
+}  // namespace
+
+std::unique_ptr<ForeignExecutor> MakeForeignExecutor() {
+  return std::make_unique<Processes>();
+}
+
+std::unique_ptr<Executor> MakeExecutor(const TargetSet& targets) {
+  for (const std::shared_ptr<Target>& target : targets.targets) {
+    if (target != nullptr && target->foreign() != nullptr) {
+      return MakeForeignExecutor();
+    }
+  }
+  return MakeHostExecutor();
+}
+
+}  // namespace mlafuzz

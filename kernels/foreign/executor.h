@@ -1,0 +1,49 @@
+#ifndef MLAFUZZ_KERNELS_FOREIGN_EXECUTOR_H_
+#define MLAFUZZ_KERNELS_FOREIGN_EXECUTOR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "kernels/executor.h"
+#include "kernels/target_set.h"
+
+namespace mlafuzz {
+
+// What runs of foreign targets have cost.
+struct RunnerCounts {
+  std::uint64_t starts = 0;
+  std::uint64_t deaths = 0;
+};
+
+// Runs the steps of foreign targets in runners, one process a library, and
+// those of compiled-in targets in this process, on the same guarded memory. How
+// a batch goes:
+//
+//   1. The pools of all cases are staged; then, step by step, the tensors of
+//      that step of all cases.
+//   2. Each runner makes its calls of the step in one exchange.
+//   3. This process inspects every case. What it keeps are copies: a runner
+//      that goes on writing changes no verdict.
+//
+// When a runner dies, the call that its note points at is run alone in a fresh
+// one, three times; if it dies there, the case has its verdict and the others
+// go on. Else the culprit is looked for by halving; if no case dies alone, the
+// one that did says so. Damage outside a case's tensors has all cases of the
+// batch run alone, so that none pays for its neighbour.
+class ForeignExecutor : public Executor {
+ public:
+  virtual RunnerCounts counts() const = 0;
+};
+
+// Most cases of one batch.
+inline constexpr int kLargestBatch = 4096;
+
+// For sets with a foreign target.
+std::unique_ptr<ForeignExecutor> MakeForeignExecutor();
+
+// The host's, or if any target is foreign, the one with processes.
+std::unique_ptr<Executor> MakeExecutor(const TargetSet& targets);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_KERNELS_FOREIGN_EXECUTOR_H_

@@ -1,0 +1,52 @@
+#include "kernels/foreign/foreign_target.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/contracts.h"
+#include "corpus/message_checks.h"
+#include "kernels/guarded_memory.h"
+#include "kernels/staging.h"
+
+namespace mlafuzz {
+
+absl::StatusOr<TargetDescription> ParseDescription(absl::string_view text) {
+  TargetDescription description;
+  if (absl::Status s = ParseText(text, &description); !s.ok()) return s;
+  FillDefaults(*description.mutable_contract());
+  return description;
+}
+
+absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
+    absl::string_view path, const RunnerLimits& limits) {
+  std::shared_ptr<ForeignTarget> target(new ForeignTarget);
+  target->name_ = absl::StrCat("lib:", path);
+  const auto fail = [&target](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(target->name_, ": ", why));
+  };
+  std::error_code error;
+  // Absolute: without a slash the loader would search its own folders.
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(std::string(path), error);
+  if (path.empty() || error || !std::filesystem::is_regular_file(absolute)) {
+    return fail("no such file");
+  }
+  target->path_ = absolute.string();
+  target->limits_ = limits;
+  GuardedArena arena(kPatternSeed, GuardedArena::Backing::kShared);
+  if (absl::Status s = arena.Map(); !s.ok()) return s;
+  const auto runner = RunnerProcess::Start(target->path_, arena.fd(), limits);
+  if (!runner.ok()) return runner.status();
+  target->implements_ = (*runner)->hello().implements;
+  auto description = ParseDescription((*runner)->description());
+  if (!description.ok()) {
+    return fail(
+        absl::StrCat("in its description, ", description.status().message()));
+  }
+  target->description_ = *std::move(description);
+  return target;
+}
+
+}  // namespace mlafuzz

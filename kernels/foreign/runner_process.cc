@@ -1,0 +1,512 @@
+#include "kernels/foreign/runner_process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+extern char** environ;
+
+namespace mlafuzz {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Of what a target prints.
+constexpr std::size_t kKeptLog = 4096;
+// Between two looks at a runner that says nothing.
+constexpr int kTickMs = 20;
+// A process that closes its socket by ending needs a moment to be seen dead.
+constexpr int kGraceMs = 500;
+
+// The runners of this process: what is not among them was left behind.
+std::set<pid_t>& Living() {
+  static auto* living = new std::set<pid_t>;
+  return *living;
+}
+
+double Seconds(Clock::duration d) {
+  return std::chrono::duration<double>(d).count();
+}
+
+// Child processes of this one, whatever thread started them.
+std::vector<pid_t> OwnChildren() {
+  std::vector<pid_t> children;
+  std::ifstream file(
+      absl::StrCat("/proc/self/task/", syscall(SYS_gettid), "/children"));
+  pid_t pid;
+  while (file >> pid) children.push_back(pid);
+  return children;
+}
+
+// A descriptor above those that a runner inherits.
+int MoveUp(int fd) {
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, 64);
+  close(fd);
+  return high;
+}
+
+std::string Errno(const char* what) {
+  return absl::StrCat(what, ": ", std::strerror(errno));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FindRunner() {
+  std::vector<std::string> places;
+  if (const char* named = std::getenv("MLAFUZZ_RUNNER")) {
+    places.push_back(named);
+  } else {
+    char self[4096];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    const std::string program(self, n > 0 ? static_cast<std::size_t>(n) : 0);
+    // In the runfiles of this program or test, or beside it in an archive.
+    places = {
+        absl::StrCat(program, ".runfiles/mlafuzz/kernels/foreign/runner"),
+        "kernels/foreign/runner",
+        absl::StrCat(program.substr(0, program.rfind('/')), "/runner"),
+    };
+    if (const char* srcdir = std::getenv("TEST_SRCDIR")) {
+      places.push_back(absl::StrCat(srcdir, "/mlafuzz/kernels/foreign/runner"));
+    }
+  }
+  for (const std::string& place : places) {
+    if (access(place.c_str(), X_OK) == 0) return place;
+  }
+  std::string text = "the runner of foreign targets is not there; looked for ";
+  for (const std::string& place : places) {
+    absl::StrAppend(&text, &place == &places[0] ? "" : ", ", place);
+  }
+  return absl::NotFoundError(
+      absl::StrCat(text, "; name it in $MLAFUZZ_RUNNER"));
+}
+
+const char* RunnerProcess::Mechanism() {
+  return "own session, process group and subreaper";
+}
+
+absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
+    const std::string& library, int arena_fd, const RunnerLimits& limits) {
+  const absl::StatusOr<std::string> runner = FindRunner();
+  if (!runner.ok()) return runner.status();
+  std::unique_ptr<RunnerProcess> process(new RunnerProcess(library, limits));
+  if (absl::Status s = process->Spawn(*runner, arena_fd); !s.ok()) return s;
+  if (absl::Status s = process->ReadHello(); !s.ok()) return s;
+  return process;
+}
+
+RunnerProcess::~RunnerProcess() {
+  Kill();
+  for (const int fd : {socket_, log_, children_}) {
+    if (fd >= 0) close(fd);
+  }
+  if (control_ != nullptr) {
+    munmap(const_cast<wire::Control*>(control_), sizeof(wire::Control));
+  }
+}
+
+absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
+  // Processes that a target starts and abandons come here.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  int sockets[2];
+  int pipes[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
+    return absl::UnavailableError(Errno("socketpair"));
+  }
+  socket_ = MoveUp(sockets[0]);
+  const int theirs = MoveUp(sockets[1]);
+  if (pipe2(pipes, O_CLOEXEC) != 0) {
+    close(theirs);
+    return absl::UnavailableError(Errno("pipe"));
+  }
+  log_ = MoveUp(pipes[0]);
+  const int log_in = MoveUp(pipes[1]);
+  fcntl(socket_, F_SETFL, O_NONBLOCK);
+  fcntl(log_, F_SETFL, O_NONBLOCK);
+  const int control = MoveUp(memfd_create("mlafuzz-control", MFD_CLOEXEC));
+  const int arena = fcntl(arena_fd, F_DUPFD_CLOEXEC, 64);
+  void* page = MAP_FAILED;
+  if (control >= 0 && ftruncate(control, sizeof(wire::Control)) == 0) {
+    page = mmap(nullptr, sizeof(wire::Control), PROT_READ | PROT_WRITE,
+                MAP_SHARED, control, 0);
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, log_in, 1);
+  posix_spawn_file_actions_adddup2(&actions, log_in, 2);
+  posix_spawn_file_actions_adddup2(&actions, theirs, wire::kSocketFd);
+  posix_spawn_file_actions_adddup2(&actions, arena, wire::kArenaFd);
+  posix_spawn_file_actions_adddup2(&actions, control, wire::kControlFd);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  sigset_t all;
+  sigfillset(&all);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &all);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  std::string program = runner;
+  std::string library = library_;
+  char* arguments[] = {program.data(), library.data(), nullptr};
+  int error = page == MAP_FAILED || arena < 0 ? ENOMEM : 0;
+  if (error == 0) {
+    error = posix_spawn(&pid_, program.c_str(), &actions, &attributes,
+                        arguments, environ);
+  }
+  posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
+  for (const int fd : {theirs, log_in, control, arena}) {
+    if (fd >= 0) close(fd);
+  }
+  if (page != MAP_FAILED) {
+    control_ = static_cast<volatile wire::Control*>(page);
+  }
+  if (error != 0) {
+    pid_ = -1;
+    return absl::UnavailableError(
+        absl::StrCat("cannot start ", runner, ": ", std::strerror(error)));
+  }
+  Living().insert(pid_);
+  pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
+  children_ =
+      open(absl::StrCat("/proc/", pid_, "/task/", pid_, "/children").c_str(),
+           O_RDONLY | O_CLOEXEC);
+  return absl::OkStatus();
+}
+
+absl::Status RunnerProcess::ReadHello() {
+  const auto fail = [this](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("lib:", library_, ": ", why));
+  };
+  const Wait wait = AwaitFrame(limits_.start_seconds);
+  if (wait == Wait::kTimeout) {
+    Kill();
+    return fail(absl::StrCat("not loaded after ", limits_.start_seconds,
+                             " s; a longer wait: --start-timeout"));
+  }
+  if (wait != Wait::kFrame) {
+    const Death death = Ended(wait, limits_.start_seconds);
+    return fail(absl::StrCat("ended while it was loaded: ", death.message));
+  }
+  if (frame_.type == wire::Type::kLoadFailed) return fail(payload_);
+  if (frame_.type != wire::Type::kHello || payload_.size() < sizeof hello_) {
+    return fail("its process answered with garbage while it was loaded");
+  }
+  std::memcpy(&hello_, payload_.data(), sizeof hello_);
+  description_ = payload_.substr(sizeof hello_);
+  if (description_.size() != hello_.description_length) {
+    return fail("its process answered with garbage while it was loaded");
+  }
+  return absl::OkStatus();
+}
+
+std::optional<RunnerProcess::Death> RunnerProcess::Run(
+    const std::string& payload, std::size_t calls,
+    std::vector<Reply>* replies) {
+  control_->started = 0;
+  control_->address = 0;
+  control_->code = 0;
+  if (!Send(payload)) return Ended(Wait::kClosed, 0);
+  const Wait wait = AwaitFrame(limits_.call_seconds);
+  if (wait != Wait::kFrame) return Ended(wait, limits_.call_seconds);
+  replies->clear();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < calls && frame_.type == wire::Type::kDone; ++i) {
+    wire::Result result;
+    if (payload_.size() - at < sizeof result) break;
+    std::memcpy(&result, payload_.data() + at, sizeof result);
+    at += sizeof result;
+    if (result.message_length > wire::kMaxMessage ||
+        payload_.size() - at < result.message_length) {
+      break;
+    }
+    replies->push_back(
+        {result.status, payload_.substr(at, result.message_length)});
+    at += result.message_length;
+  }
+  if (replies->size() != calls || at != payload_.size()) {
+    return Ended(Wait::kGarbage, 0);
+  }
+  if (const int left = LeftBehind(); left != 0) {
+    Death death;
+    death.status = CallStatus::kProtocol;
+    death.message = absl::StrCat("left ", left, " processes running");
+    death.call = calls - 1;
+    Kill();
+    return death;
+  }
+  return std::nullopt;
+}
+
+bool RunnerProcess::Send(const std::string& payload) {
+  wire::Frame frame;
+  frame.type = wire::Type::kRun;
+  frame.length = payload.size();
+  std::string bytes(reinterpret_cast<const char*>(&frame), sizeof frame);
+  bytes += payload;
+  std::size_t at = 0;
+  const Clock::time_point start = Clock::now();
+  while (at < bytes.size()) {
+    const ssize_t n =
+        send(socket_, bytes.data() + at, bytes.size() - at, MSG_NOSIGNAL);
+    if (n > 0) {
+      at += static_cast<std::size_t>(n);
+    } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+      pollfd ready = {socket_, POLLOUT, 0};
+      poll(&ready, 1, kTickMs);
+      DrainLog();
+      if (Seconds(Clock::now() - start) > limits_.call_seconds) return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+void RunnerProcess::ReadSocket() {
+  char buffer[16384];
+  while (received_.size() < wire::kMaxReply + sizeof(wire::Frame)) {
+    const ssize_t n = recv(socket_, buffer, sizeof buffer, 0);
+    if (n > 0) {
+      received_.append(buffer, static_cast<std::size_t>(n));
+      if (static_cast<std::size_t>(n) < sizeof buffer) return;
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0 || errno != EAGAIN) closed_ = true;
+    return;
+  }
+}
+
+void RunnerProcess::DrainLog() {
+  char buffer[4096];
+  for (;;) {
+    const ssize_t n = read(log_, buffer, sizeof buffer);
+    if (n <= 0) return;
+    log_text_.append(buffer, static_cast<std::size_t>(n));
+    if (log_text_.size() > 4 * kKeptLog) {
+      log_text_.erase(0, log_text_.size() - kKeptLog);
+    }
+  }
+}
+
+bool RunnerProcess::TakeFrame(bool* garbage) {
+  if (received_.size() < sizeof frame_) return false;
+  std::memcpy(&frame_, received_.data(), sizeof frame_);
+  if (frame_.magic != wire::kMagic || frame_.version != wire::kVersion ||
+      frame_.length > wire::kMaxReply) {
+    *garbage = true;
+    return false;
+  }
+  if (received_.size() < sizeof frame_ + frame_.length) return false;
+  payload_ = received_.substr(sizeof frame_, frame_.length);
+  received_.erase(0, sizeof frame_ + frame_.length);
+  return true;
+}
+
+RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
+  Clock::time_point progress = Clock::now();
+  std::uint64_t started = control_->started;
+  Clock::time_point closed_at;
+  bool closed_seen = false;
+  for (;;) {
+    pollfd ready[3] = {{closed_ ? -1 : socket_, POLLIN, 0},
+                       {log_, POLLIN, 0},
+                       {pidfd_, POLLIN, 0}};
+    poll(ready, 3, closed_ ? 1 : kTickMs);
+    if ((ready[1].revents & POLLIN) != 0) DrainLog();
+    if (!closed_ && ready[0].revents != 0) ReadSocket();
+    bool garbage = false;
+    if (TakeFrame(&garbage)) return Wait::kFrame;
+    if (garbage) return Wait::kGarbage;
+    const Clock::time_point now = Clock::now();
+    siginfo_t info = {};
+    if (ready[2].revents != 0 || (pidfd_ < 0 &&
+                                  waitid(P_PID, static_cast<id_t>(pid_), &info,
+                                         WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                                  info.si_pid != 0)) {
+      // Its last words may have come in between.
+      ReadSocket();
+      if (TakeFrame(&garbage)) return Wait::kFrame;
+      return garbage ? Wait::kGarbage : Wait::kDied;
+    }
+    if (closed_) {
+      if (!closed_seen) closed_at = now;
+      closed_seen = true;
+      if (Seconds(now - closed_at) * 1000 > kGraceMs) return Wait::kClosed;
+      continue;
+    }
+    if (control_->started != started) {
+      started = control_->started;
+      progress = now;
+    }
+    if (Seconds(now - progress) > seconds) return Wait::kTimeout;
+    if ((ready[0].revents | ready[1].revents) == 0 &&
+        OwnResidentBytes() > limits_.resident_bytes) {
+      return Wait::kMemory;
+    }
+  }
+}
+
+RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
+  Death death;
+  const std::uint64_t started = control_->started;
+  death.call = started == 0 ? 0 : static_cast<std::size_t>(started - 1);
+  if (wait == Wait::kClosed) {
+    // Ended, or only deaf?
+    for (int i = 0; i < kGraceMs / 5 && wait == Wait::kClosed; ++i) {
+      siginfo_t info = {};
+      if (waitid(P_PID, static_cast<id_t>(pid_), &info,
+                 WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          info.si_pid != 0) {
+        wait = Wait::kDied;
+      } else {
+        usleep(5000);
+      }
+    }
+  }
+  DrainLog();
+  switch (wait) {
+    case Wait::kTimeout:
+      death.status = CallStatus::kHang;
+      death.message = absl::StrCat("no end after ", seconds, " s");
+      break;
+    case Wait::kMemory:
+      death.status = CallStatus::kOutOfMemory;
+      death.message =
+          absl::StrCat("its process took more than ",
+                       limits_.resident_bytes >> 20, " MiB of memory");
+      break;
+    case Wait::kClosed:
+      death.status = CallStatus::kProtocol;
+      death.message = "closed its connection to the harness";
+      break;
+    case Wait::kGarbage:
+    case Wait::kFrame:
+      death.status = CallStatus::kProtocol;
+      death.message = "its process answered with garbage";
+      break;
+    case Wait::kDied: {
+      siginfo_t info = {};
+      waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT);
+      if (info.si_code == CLD_EXITED) {
+        death.status = CallStatus::kProtocol;
+        death.message =
+            absl::StrCat("ended its process with exit code ", info.si_status,
+                         " in the middle of a call");
+        break;
+      }
+      death.status = CallStatus::kCrash;
+      const int signal = info.si_status;
+      if (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE ||
+          signal == SIGILL) {
+        death.message = SignalName(signal);
+        Crash crash;
+        crash.signal = signal;
+        // SI_KERNEL: the processor does not tell the address.
+        crash.has_address = control_->code != 0x80 && control_->code != 0;
+        crash.address =
+            static_cast<std::uintptr_t>(control_->address - control_->arena);
+        // Of small addresses only the value says anything.
+        if (control_->address >= 4096) death.crash = crash;
+        if (control_->address < 4096 && crash.has_address) {
+          absl::StrAppend(&death.message, " at a null pointer");
+        }
+      } else {
+        const char* name = sigabbrev_np(signal);
+        death.message = name != nullptr ? absl::StrCat("SIG", name)
+                                        : absl::StrCat("signal ", signal);
+      }
+      break;
+    }
+  }
+  if (!death.crash.has_value()) {
+    const std::string line = LastLine();
+    if (!line.empty()) {
+      absl::StrAppend(&death.message, "; it printed \"", line, "\"");
+    }
+  }
+  Kill();
+  return death;
+}
+
+std::string RunnerProcess::LastLine() const {
+  const std::vector<std::string> lines = absl::StrSplit(log_text_, '\n');
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    const absl::string_view text = absl::StripAsciiWhitespace(*line);
+    if (!text.empty()) return std::string(text.substr(0, 200));
+  }
+  return "";
+}
+
+std::uint64_t RunnerProcess::OwnResidentBytes() const {
+  std::ifstream statm(absl::StrCat("/proc/", pid_, "/statm"));
+  std::uint64_t size = 0;
+  std::uint64_t resident = 0;
+  std::uint64_t shared = 0;
+  statm >> size >> resident >> shared;
+  if (resident < shared) return 0;
+  return (resident - shared) * static_cast<std::uint64_t>(getpagesize());
+}
+
+int RunnerProcess::LeftBehind() const {
+  int count = 0;
+  char buffer[4096];
+  const ssize_t n =
+      children_ < 0 ? 0 : pread(children_, buffer, sizeof buffer, 0);
+  for (ssize_t i = 0; i < n; ++i) count += buffer[i] == ' ';
+  for (const pid_t pid : OwnChildren()) count += Living().count(pid) == 0;
+  return count;
+}
+
+void RunnerProcess::Kill() {
+  if (pid_ < 0) return;
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);
+  int status;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  Living().erase(pid_);
+  pid_ = -1;
+  if (pidfd_ >= 0) close(pidfd_);
+  pidfd_ = -1;
+  // Those that left its session are this process' children now, and so will be
+  // what they have started.
+  for (int round = 0; round < 100; ++round) {
+    bool any = false;
+    for (const pid_t child : OwnChildren()) {
+      if (Living().count(child) != 0) continue;
+      any = true;
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+    }
+    if (!any) break;
+  }
+}
+
+}  // namespace mlafuzz

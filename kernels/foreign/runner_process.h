@@ -1,0 +1,114 @@
+#ifndef MLAFUZZ_KERNELS_FOREIGN_RUNNER_PROCESS_H_
+#define MLAFUZZ_KERNELS_FOREIGN_RUNNER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "corpus/observation.h"
+#include "kernels/crash_guard.h"
+#include "kernels/foreign/wire.h"
+
+namespace mlafuzz {
+
+// When a runner counts as hung, or as too large.
+struct RunnerLimits {
+  double call_seconds = 5;    // of one call
+  double start_seconds = 60;  // until the library is loaded
+  // Resident memory that is not shared with the harness. (A limit on address
+  // space would break CUDA and ASan.)
+  std::uint64_t resident_bytes = std::uint64_t{2} << 30;
+};
+
+// The runner program of kernels/foreign/runner.cc: $MLAFUZZ_RUNNER, or what
+// lies beside this program. NotFound says where it was looked for.
+absl::StatusOr<std::string> FindRunner();
+
+// One runner with its foreign library. Buggy, not malicious: it may crash,
+// hang, end, eat memory, talk nonsense, print, and leave processes behind, and
+// each ends as a Death that names the call. No process that it started outlives
+// this object: they share its session or, having left it, become this process'
+// children (PR_SET_CHILD_SUBREAPER).
+class RunnerProcess {
+ public:
+  // Starts the runner and waits until it has loaded `library`. InvalidArgument,
+  // naming the library, if it cannot.
+  static absl::StatusOr<std::unique_ptr<RunnerProcess>> Start(
+      const std::string& library, int arena_fd, const RunnerLimits& limits);
+  ~RunnerProcess();
+  RunnerProcess(const RunnerProcess&) = delete;
+  RunnerProcess& operator=(const RunnerProcess&) = delete;
+
+  const wire::Hello& hello() const { return hello_; }
+  const std::string& description() const { return description_; }
+
+  struct Reply {
+    std::int32_t status = 0;  // MLAFUZZ_*
+    std::string message;
+  };
+  // How the runner ended in the middle of a batch.
+  struct Death {
+    CallStatus status = CallStatus::kCrash;
+    std::string message;
+    // The call that ran, by what the runner noted: a hint.
+    std::size_t call = 0;
+    // Of a fault: the address relative to the arena's first byte, where known.
+    std::optional<Crash> crash;
+  };
+  // Makes the calls of one wire::Run. One reply a call, or how it died; then
+  // this object is of no further use.
+  std::optional<Death> Run(const std::string& payload, std::size_t calls,
+                           std::vector<Reply>* replies);
+
+  // What keeps processes from outliving a runner here, in words.
+  static const char* Mechanism();
+
+ private:
+  enum class Wait { kFrame, kDied, kClosed, kGarbage, kTimeout, kMemory };
+
+  RunnerProcess(std::string library, const RunnerLimits& limits)
+      : library_(std::move(library)), limits_(limits) {}
+
+  absl::Status Spawn(const std::string& runner, int arena_fd);
+  absl::Status ReadHello();
+  // The next frame into frame_ and payload_. `seconds`: without progress.
+  Wait AwaitFrame(double seconds);
+  bool TakeFrame(bool* garbage);
+  void DrainLog();
+  void ReadSocket();
+  bool Send(const std::string& payload);
+  // Waits for the end of a process that is ending; how it ended, in words.
+  Death Ended(Wait wait, double seconds);
+  std::uint64_t OwnResidentBytes() const;
+  // Processes that it started and that still run.
+  int LeftBehind() const;
+  void Kill();
+  std::string LastLine() const;
+
+  std::string library_;
+  RunnerLimits limits_;
+  pid_t pid_ = -1;
+  int pidfd_ = -1;
+  int socket_ = -1;
+  int log_ = -1;
+  int children_ = -1;  // /proc/PID/task/PID/children
+  volatile wire::Control* control_ = nullptr;
+  wire::Hello hello_;
+  std::string description_;
+
+  bool closed_ = false;
+  std::string received_;
+  wire::Frame frame_;
+  std::string payload_;
+  std::string log_text_;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_KERNELS_FOREIGN_RUNNER_PROCESS_H_

@@ -1,0 +1,116 @@
+#ifndef MLAFUZZ_KERNELS_FOREIGN_WIRE_H_
+#define MLAFUZZ_KERNELS_FOREIGN_WIRE_H_
+
+#include <array>
+#include <cstdint>
+
+// What a harness and a runner, the process in which a foreign target runs, say
+// to each other over a socket pair: frames of plain little-endian structures,
+// each without padding, so that a runner can be written in any language.
+//
+//   runner:  Hello | LoadFailed        once, after loading the target
+//   harness: Run                       a batch of calls
+//   runner:  Done                      after the last of them
+//   harness: closes the socket         to end
+//
+// Tensors' bytes are in shared memory (kArenaFd), which the harness fills and
+// reads; nothing in it is trusted. Whatever does not parse is the runner's
+// fault and ends it.
+namespace mlafuzz::wire {
+
+inline constexpr std::uint32_t kMagic = 0x5a464c4d;  // "MLFZ"
+inline constexpr std::uint16_t kVersion = 1;
+
+// Inherited by the runner.
+inline constexpr int kSocketFd = 3;
+inline constexpr int kArenaFd = 4;
+inline constexpr int kControlFd = 5;  // one page: Control
+
+enum class Type : std::uint16_t {
+  kHello = 1,
+  kLoadFailed = 2,  // payload: why, as text
+  kRun = 3,
+  kDone = 4,
+};
+
+struct Frame {
+  std::uint32_t magic = kMagic;
+  std::uint16_t version = kVersion;
+  Type type = Type::kHello;
+  std::uint64_t length = 0;  // bytes that follow
+};
+static_assert(sizeof(Frame) == 16);
+
+// More is not read: a frame this long is garbage.
+inline constexpr std::uint64_t kMaxReply = 64 << 20;
+inline constexpr std::uint32_t kMaxMessage = 4096;
+
+// Then description_length bytes of text.
+struct Hello {
+  std::uint32_t abi = 0;
+  std::uint32_t implements = 0;  // bit k: the kernel with number k
+  std::uint32_t description_length = 0;
+  std::uint32_t pid = 0;
+};
+static_assert(sizeof(Hello) == 16);
+
+// The arena in both processes: `capacity` bytes of the file between two
+// stretches of inaccessible address space, `side` bytes each. Below `low`,
+// which moves, it is inaccessible too.
+struct Run {
+  std::uint64_t capacity = 0;
+  std::uint64_t side = 0;
+  std::uint64_t low = 0;  // offset in the arena
+  std::uint64_t scratch_bytes = 0;
+  std::uint32_t calls = 0;  // then so many: Call, its tensors
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(Run) == 40);
+
+struct Call {
+  std::uint32_t kernel = 0;
+  std::uint32_t layout = 0;
+  std::uint32_t tensors = 0;  // the Tensors that follow
+  std::int32_t nope = 0;
+  float softmax_scale = 0;
+  std::uint32_t unused = 0;
+  std::int64_t page_size = 0;
+  std::int64_t splits = 0;
+  std::int64_t declared_topk = 0;
+  std::int64_t query_length = 0;
+};
+static_assert(sizeof(Call) == 56);
+
+// Which argument a tensor is; the cache is one of them.
+inline constexpr std::uint32_t kCache = 0xffff;
+
+struct Tensor {
+  std::uint32_t id = 0;   // kCache, or the number of a TensorId
+  std::uint8_t code = 0;  // of its DLDataType
+  std::uint8_t bits = 0;
+  std::uint16_t ndim = 0;
+  std::uint64_t offset = 0;  // of element 0 in the arena
+  std::array<std::int64_t, 3> shape{};
+  std::array<std::int64_t, 3> strides{};
+};
+static_assert(sizeof(Tensor) == 64);
+
+// Done: for each call a Result, its message behind it.
+struct Result {
+  std::int32_t status = 0;  // MLAFUZZ_*
+  std::uint32_t message_length = 0;
+};
+static_assert(sizeof(Result) == 8);
+
+// Written by the runner while it works, so that a death is put down to the
+// right call. A hint only: the target can write here too.
+struct Control {
+  std::uint64_t started = 0;  // calls of this batch begun
+  std::uint64_t address = 0;  // of the fault, where the system tells one
+  std::uint64_t code = 0;     // si_code
+  std::uint64_t arena = 0;    // where the arena is mapped
+};
+
+}  // namespace mlafuzz::wire
+
+#endif  // MLAFUZZ_KERNELS_FOREIGN_WIRE_H_

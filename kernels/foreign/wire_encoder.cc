@@ -1,0 +1,95 @@
+#include "kernels/foreign/wire_encoder.h"
+
+#include <algorithm>
+
+namespace mlafuzz {
+namespace {
+
+template <typename T>
+void Append(const T& value, std::string& bytes) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+}  // namespace
+
+void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
+  if (tensor == nullptr) return;
+  wire::Tensor wire;
+  wire.id = id;
+  wire.code = tensor->dtype.code;
+  wire.bits = tensor->dtype.bits;
+  wire.ndim = static_cast<std::uint16_t>(tensor->ndim);
+  wire.offset = static_cast<std::uint64_t>(
+      static_cast<const std::uint8_t*>(tensor->data) - base_);
+  for (int i = 0; i < std::min(tensor->ndim, 3); ++i) {
+    wire.shape[static_cast<std::size_t>(i)] = tensor->shape[i];
+    wire.strides[static_cast<std::size_t>(i)] = tensor->strides[i];
+  }
+  Append(wire, tensors_);
+  ++tensor_count_;
+}
+
+CallResult WireEncoder::End(Kernel kernel, wire::Call call) {
+  call.kernel = static_cast<std::uint32_t>(kernel);
+  call.tensors = tensor_count_;
+  Append(call, bytes_);
+  bytes_ += tensors_;
+  tensors_.clear();
+  tensor_count_ = 0;
+  ++calls_;
+  return CallResult::Ok();
+}
+
+CallResult WireEncoder::Write(const WriteArgs& args, const LaunchContext&) {
+  Add(TensorId::kKvC, args.kv_c);
+  Add(TensorId::kKPe, args.k_pe);
+  Add(TensorId::kSlotMapping, args.slot_mapping);
+  Add(wire::kCache, args.cache);
+  wire::Call call;
+  call.layout = static_cast<std::uint32_t>(args.layout);
+  return End(Kernel::kWriter, call);
+}
+
+CallResult WireEncoder::Gather(const GatherArgs& args, const LaunchContext&) {
+  Add(wire::kCache, args.cache);
+  Add(TensorId::kDst, args.dst);
+  Add(TensorId::kBlockTable, args.block_table);
+  Add(TensorId::kWorkspaceStarts, args.workspace_starts);
+  Add(TensorId::kSeqLens, args.seq_lens);
+  Add(TensorId::kSeqStarts, args.seq_starts);
+  wire::Call call;
+  call.layout = static_cast<std::uint32_t>(args.layout);
+  call.nope = args.nope ? 1 : 0;
+  return End(Kernel::kGather, call);
+}
+
+CallResult WireEncoder::ConvertIndices(const ConvertArgs& args,
+                                       const LaunchContext&) {
+  Add(TensorId::kRequestIds, args.request_ids);
+  Add(TensorId::kBlockTable, args.block_table);
+  Add(TensorId::kTokenIndices, args.token_indices);
+  Add(TensorId::kOut, args.out);
+  Add(TensorId::kValidCount, args.valid_count);
+  wire::Call call;
+  call.page_size = args.page_size;
+  return End(Kernel::kConvert, call);
+}
+
+CallResult WireEncoder::Decode(const DecodeArgs& args, const LaunchContext&) {
+  Add(wire::kCache, args.cache);
+  Add(TensorId::kQ, args.q);
+  Add(TensorId::kIndices, args.indices);
+  Add(TensorId::kLengths, args.lengths);
+  Add(TensorId::kSinks, args.sinks);
+  Add(TensorId::kAttention, args.out);
+  Add(TensorId::kLse, args.lse);
+  wire::Call call;
+  call.layout = static_cast<std::uint32_t>(args.layout);
+  call.softmax_scale = args.softmax_scale;
+  call.splits = args.splits;
+  call.declared_topk = args.declared_topk;
+  call.query_length = args.query_length;
+  return End(Kernel::kDecode, call);
+}
+
+}  // namespace mlafuzz
