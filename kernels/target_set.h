@@ -140,6 +140,11 @@ struct TargetInfo {
 // All targets compiled into this binary, builtin first.
 const std::vector<TargetInfo>& AllTargets();
 
+// Whether a target of this name runs in a process of its own.
+inline bool IsForeign(absl::string_view name) {
+  return name.substr(0, 4) == "lib:";
+}
+
 // "builtin", "builtin:pow2", "mutant:NAME", "lib:PATH.so". NotFound names the
 // nearest known one. A mutant takes the kernels that it replaces; the rest are
 // builtin. A library has every kernel; calls of those that it does not

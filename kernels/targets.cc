@@ -19,8 +19,6 @@
 namespace mlafuzz {
 namespace {
 
-constexpr absl::string_view kLibrary = "lib:";
-
 CompiledTarget DecodeTarget(const CompiledDecode& decode) {
   CompiledTarget target{decode.name, decode.what, {.decode = decode.decode}};
   target.contract = decode.contract;
@@ -180,8 +178,8 @@ const std::vector<TargetInfo>& AllTargets() {
 }
 
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
-  if (absl::StartsWith(name, kLibrary)) {
-    auto library = ForeignTarget::Load(name.substr(kLibrary.size()), {});
+  if (IsForeign(name)) {
+    auto library = ForeignTarget::Load(name.substr(4), DefaultRunnerLimits());
     if (!library.ok()) return library.status();
     TargetSet set;
     set.targets.fill(*std::move(library));

@@ -1,5 +1,6 @@
 #include "fuzz/campaign/worker_process.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "fuzz/worker/engine.h"
+#include "fuzz/worker/foreign.h"
 
 namespace mlafuzz {
 namespace {
@@ -54,6 +56,15 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
     const std::string& engine, const std::string& folder,
     const std::string& name, WorkRequest request,
     const std::vector<std::string>& arguments, const WatchdogLimits& limits) {
+  WatchdogLimits watchdog = limits;
+  if (AnyForeign(request.targets()) || AnyForeign(request.other())) {
+    // Calls have a watchdog of their own; a case makes several, and each of its
+    // relations as many.
+    watchdog.case_seconds =
+        std::max(watchdog.case_seconds, 20 * CallSeconds(request.targets()));
+    watchdog.idle_seconds =
+        std::max(watchdog.idle_seconds, 2 * StartSeconds(request.targets()));
+  }
   request.set_status(absl::StrCat(folder, "/status.", name));
   auto status = StatusMap::Create(request.status());
   if (!status.ok()) return status.status();
@@ -67,7 +78,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
   auto process = Process::Spawn(argv, {{kWorkVariable, work}});
   if (!process.ok()) return process.status();
   return absl::WrapUnique(
-      new WorkerProcess(*std::move(process), *std::move(status), limits));
+      new WorkerProcess(*std::move(process), *std::move(status), watchdog));
 }
 
 WorkerState WorkerProcess::Poll() {

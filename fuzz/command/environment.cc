@@ -74,7 +74,12 @@ absl::StatusOr<std::string> FlavourFile(const char* prefix,
 
 }  // namespace
 
-void InitEnvironment(const char* argv0) { program = new std::string(argv0); }
+void InitEnvironment(const char* argv0) {
+  program = new std::string(argv0);
+  // For the engines too.
+  const std::string runner = Carried("kernels/foreign/runner");
+  if (!runner.empty()) setenv("MLAFUZZ_RUNNER", runner.c_str(), 0);
+}
 
 std::string CallersPath(const std::string& path) {
   if (path.empty() || path[0] == '/') return path;

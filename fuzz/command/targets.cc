@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "fuzz/command/check_target.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/target_flags.h"
 #include "kernels/target_set.h"
 #include "properties/ledger/ledger.h"
 
@@ -13,6 +15,13 @@ namespace mlafuzz {
 namespace {
 
 int Run(const Arguments& arguments, const std::string&) {
+  if (arguments.Has("check")) {
+    const auto targets = ReadTarget(arguments.Get("check"));
+    if (!targets.ok()) {
+      return UsageError(absl::StrCat("targets: ", targets.status().message()));
+    }
+    return CheckTarget(*targets);
+  }
   if (!arguments.positional().empty()) {
     return UsageError(absl::StrCat("targets: takes no argument, got \"",
                                    arguments.positional()[0], "\""));
@@ -50,7 +59,8 @@ Command TargetsCommand() {
   return {"targets",
           "",
           "what can be fuzzed",
-          {{"json", nullptr, "for programs: also the expected properties"}},
+          {{"check", "NAME", "a dry run of this target, lib:PATH.so included"},
+           {"json", nullptr, "for programs: also the expected properties"}},
           Run};
 }
 

@@ -12,6 +12,8 @@
 #include "corpus/knobs.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/fields.h"
+#include "fuzz/worker/foreign.h"
+#include "fuzz/worker/semantic_counters.h"
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
 #include "properties/relations.h"
@@ -33,6 +35,7 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
       Session::Create(request.targets());
   if (!session.ok()) return session.status();
   mode->session_ = *std::move(session);
+  mode->foreign_ = AnyForeign(request.targets());
   if (request.diff()) {
     auto diff = DiffPair::Create(request.targets(), request.other());
     if (!diff.ok()) return diff.status();
@@ -75,6 +78,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
                 .CheckCase(*c, Session::CampaignOptions(*c), &result_)
                 .ok();
     if (built) {
+      if (foreign_) CountSemantics(result_);
       Count(result_);
       Record(result_, canonical);
     }

@@ -51,6 +51,7 @@ class FuzzMode {
   WorkRequest request_;
   WorkerStatus& status_;
   std::unique_ptr<Session> session_;
+  bool foreign_ = false;            // a target is not instrumented
   std::unique_ptr<DiffPair> diff_;  // null unless two targets are compared
   DistinctCases distinct_;
   CauseFilter filter_;

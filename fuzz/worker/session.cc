@@ -6,6 +6,8 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "corpus/codec.h"
+#include "kernels/foreign/executor.h"
+#include "kernels/foreign/runner_process.h"
 
 namespace mlafuzz {
 namespace {
@@ -24,6 +26,14 @@ std::vector<TargetMaker>& Makers() {
 void AddTargetMaker(TargetMaker maker) { Makers().push_back(maker); }
 
 absl::StatusOr<TargetSet> MakeTargets(const Targets& targets) {
+  RunnerLimits& limits = DefaultRunnerLimits();
+  if (targets.call_seconds() > 0) limits.call_seconds = targets.call_seconds();
+  if (targets.start_seconds() > 0) {
+    limits.start_seconds = targets.start_seconds();
+  }
+  if (targets.resident_mib() > 0) {
+    limits.resident_bytes = targets.resident_mib() << 20;
+  }
   for (const TargetMaker maker : Makers()) {
     if (std::shared_ptr<Target> target = maker(targets.all())) {
       TargetSet set;
@@ -40,7 +50,8 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
     const Targets& targets) {
   absl::StatusOr<TargetSet> set = MakeTargets(targets);
   if (!set.ok()) return set.status();
-  return absl::WrapUnique(new Session(*std::move(set), MakeHostExecutor()));
+  std::unique_ptr<Executor> executor = MakeExecutor(*set);
+  return absl::WrapUnique(new Session(*std::move(set), std::move(executor)));
 }
 
 CheckOptions Session::CampaignOptions(const Case& c) {
@@ -72,6 +83,16 @@ std::vector<Kernel> KernelsUnderTest(const Targets& targets) {
   bool any_replaced = false;
   const auto replaced = [&](absl::string_view name,
                             absl::Span<const Kernel> only) {
+    if (IsForeign(name)) {
+      // One that cannot be loaded is reported by whoever runs it.
+      const auto set = MakeTargetSet(name);
+      for (const Kernel kernel : only) {
+        if (set.ok() && !set->For(kernel)->Implements(kernel)) continue;
+        any_replaced = true;
+        add(kernel);
+      }
+      return;
+    }
     for (const TargetInfo& info : AllTargets()) {
       if (info.name != name) continue;
       for (const Kernel kernel : info.replaces) {

@@ -116,63 +116,100 @@ class Processes : public ForeignExecutor {
       if (pending.size() == 1) return absl::OkStatus();
       auto culprit = Isolate(pending, **casualty);
       if (!culprit.ok()) return culprit.status();
-      pending.erase(pending.begin() + static_cast<std::ptrdiff_t>(*culprit));
+      pending.erase(pending.begin() +
+                    static_cast<std::ptrdiff_t>(culprit->place));
+      if (culprit->alone) continue;
+      // What takes a number of calls may happen to the others again.
+      runners_.clear();
+      const auto half =
+          pending.begin() + static_cast<std::ptrdiff_t>(pending.size() / 2);
+      if (absl::Status s = RunBatch(Places(pending.begin(), half)); !s.ok()) {
+        return s;
+      }
+      runners_.clear();
+      return RunBatch(Places(half, pending.end()));
     }
-    if (pending.size() < 2) return absl::OkStatus();
-    const bool strays =
-        std::any_of(pending.begin(), pending.end(), [this](std::size_t i) {
-          const auto& steps = (*observations_)[i].steps;
-          return std::any_of(steps.begin(), steps.end(), [](const auto& step) {
-            return !step.strays.empty();
-          });
-        });
-    if (!strays) return absl::OkStatus();
+    if (pending.size() < 2 || !AnyStrays(pending)) return absl::OkStatus();
     // Somebody wrote where it must not, and perhaps over more than redzones.
     for (const std::size_t i : pending) {
       auto alone = Attempt({i});
       if (!alone.ok()) return alone.status();
+      if (!alone->has_value()) continue;
+      if (auto deaths = Confirm(i); !deaths.ok()) return deaths.status();
     }
     return absl::OkStatus();
   }
 
-  // Finds the case of `pending` that kills its runner, gives it its
-  // observation, and returns its place.
-  absl::StatusOr<std::size_t> Isolate(const Places& pending,
-                                      const Casualty& casualty) {
+  bool AnyStrays(const Places& places) const {
+    return std::any_of(places.begin(), places.end(), [this](std::size_t i) {
+      const auto& steps = (*observations_)[i].steps;
+      return std::any_of(steps.begin(), steps.end(),
+                         [](const auto& step) { return !step.strays.empty(); });
+    });
+  }
+
+  struct Culprit {
+    std::size_t place;
+    bool alone;  // it dies without the others
+  };
+
+  // Finds the case of `pending` that kills its runner and gives it its
+  // observation.
+  absl::StatusOr<Culprit> Isolate(const Places& pending,
+                                  const Casualty& casualty) {
     const std::size_t hinted = casualty.place;
     auto deaths = Confirm(pending[hinted]);
     if (!deaths.ok()) return deaths.status();
-    if (*deaths > 0) return hinted;
-    // The note was wrong, or an earlier case has left something behind.
+    if (*deaths > 0) return Culprit{hinted, true};
+    // The note was wrong, or an earlier case has left something behind: the
+    // last one without which those up to the dead one live on.
     std::size_t low = 0;
     std::size_t high = hinted;
     while (low < high) {
-      const std::size_t middle = low + (high - low) / 2;
+      const std::size_t middle = low + (high - low + 1) / 2;
       runners_.clear();
       auto dead = Attempt(
-          Places(pending.begin() + static_cast<std::ptrdiff_t>(low),
-                 pending.begin() + static_cast<std::ptrdiff_t>(middle) + 1));
+          Places(pending.begin() + static_cast<std::ptrdiff_t>(middle),
+                 pending.begin() + static_cast<std::ptrdiff_t>(hinted) + 1));
       if (!dead.ok()) return dead.status();
       if (dead->has_value()) {
-        high = middle;
+        low = middle;
       } else {
-        low = middle + 1;
+        high = middle - 1;
       }
     }
-    if (low != hinted) {
+    if (low != hinted && low != 0) {
       deaths = Confirm(pending[low]);
       if (!deaths.ok()) return deaths.status();
-      if (*deaths > 0) return low;
+      if (*deaths > 0) return Culprit{low, true};
     }
-    // Nobody dies alone.
-    Observation& seen = (*observations_)[pending[hinted]];
-    if (seen.steps.empty()) seen.steps.emplace_back();
-    StepObservation& step = seen.steps.back();
-    step.status = casualty.death.status;
-    step.message =
-        absl::StrCat("only after other cases in the same process, not alone: ",
-                     casualty.death.message);
-    return hinted;
+    bool again = low != 0;
+    if (!again) {
+      // Not tried yet: all of them.
+      runners_.clear();
+      auto dead = Attempt(
+          Places(pending.begin(),
+                 pending.begin() + static_cast<std::ptrdiff_t>(hinted) + 1));
+      if (!dead.ok()) return dead.status();
+      again = dead->has_value();
+      if (again && hinted != 0) {
+        deaths = Confirm(pending[0]);
+        if (!deaths.ok()) return deaths.status();
+        if (*deaths > 0) return Culprit{0, true};
+      }
+    }
+    if (!again) low = hinted;
+    Observation& seen = (*observations_)[pending[low]];
+    seen.steps.resize(1);
+    seen.steps[0] = {};
+    seen.steps[0].status = casualty.death.status;
+    seen.steps[0].message =
+        again ? absl::StrCat("not alone, but in one process with the ",
+                             hinted - low,
+                             " cases after it: ", casualty.death.message)
+              : absl::StrCat("once, and not again in a fresh process: ",
+                             casualty.death.message);
+    return Culprit{low, false};
   }
 
   // Runs one case alone in fresh runners; how often it died. Three times, but

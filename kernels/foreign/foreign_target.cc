@@ -15,7 +15,18 @@ namespace mlafuzz {
 absl::StatusOr<TargetDescription> ParseDescription(absl::string_view text) {
   TargetDescription description;
   if (absl::Status s = ParseText(text, &description); !s.ok()) return s;
-  FillDefaults(*description.mutable_contract());
+  Contract& contract = *description.mutable_contract();
+  // Builtin refuses every misuse; nobody else is taken to have promised that.
+  const Contract said = contract;
+  FillDefaults(contract);
+  *contract.mutable_writer()->mutable_host_checks() =
+      said.writer().host_checks();
+  *contract.mutable_gather()->mutable_host_checks() =
+      said.gather().host_checks();
+  *contract.mutable_convert()->mutable_host_checks() =
+      said.convert().host_checks();
+  *contract.mutable_decode()->mutable_host_checks() =
+      said.decode().host_checks();
   return description;
 }
 

@@ -50,7 +50,8 @@ class ForeignTarget : public Target {
 };
 
 // Parses a description; an unknown field or value is an error that names it.
-// Fills the contract's defaults in.
+// Fills the contract's defaults in, but for host_checks: only what is listed is
+// refused.
 absl::StatusOr<TargetDescription> ParseDescription(absl::string_view text);
 
 }  // namespace mlafuzz

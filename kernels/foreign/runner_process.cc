@@ -72,6 +72,11 @@ std::string Errno(const char* what) {
 
 }  // namespace
 
+RunnerLimits& DefaultRunnerLimits() {
+  static RunnerLimits limits;
+  return limits;
+}
+
 absl::StatusOr<std::string> FindRunner() {
   std::vector<std::string> places;
   if (const char* named = std::getenv("MLAFUZZ_RUNNER")) {
@@ -429,7 +434,12 @@ RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
         Crash crash;
         crash.signal = signal;
         // SI_KERNEL: the processor does not tell the address.
-        crash.has_address = control_->code != 0x80 && control_->code != 0;
+        const auto code = static_cast<std::int64_t>(control_->code);
+        crash.has_address = code != 0x80;
+        if (code <= 0) {
+          absl::StrAppend(&death.message, " (sent, not a fault)");
+          break;
+        }
         crash.address =
             static_cast<std::uintptr_t>(control_->address - control_->arena);
         // Of small addresses only the value says anything.

@@ -26,6 +26,9 @@ struct RunnerLimits {
   std::uint64_t resident_bytes = std::uint64_t{2} << 30;
 };
 
+// What MakeTargetSet() gives to its libraries; to be set before.
+RunnerLimits& DefaultRunnerLimits();
+
 // The runner program of kernels/foreign/runner.cc: $MLAFUZZ_RUNNER, or what
 // lies beside this program. NotFound says where it was looked for.
 absl::StatusOr<std::string> FindRunner();

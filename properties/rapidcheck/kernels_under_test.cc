@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "corpus/codec.h"
+#include "kernels/foreign/executor.h"
 #include "properties/relations.h"
 #include "rapidcheck.h"
 
@@ -31,7 +32,7 @@ const TargetSet& KernelsUnderTest() {
 }
 
 Executor& PropertyExecutor() {
-  static Executor* const kExecutor = MakeHostExecutor().release();
+  static Executor* const kExecutor = MakeExecutor(KernelsUnderTest()).release();
   return *kExecutor;
 }
 

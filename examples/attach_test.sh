@@ -1,0 +1,85 @@
+#!/bin/bash
+# The examples as a user has them: built with the system's compiler, outside of
+# Bazel, attached and judged.
+set -uo pipefail
+
+mlafuzz="$PWD/$1"
+work="${TEST_TMPDIR:-$(mktemp -d)}"
+failures=0
+
+# One case in the XML that Bazel would write if we did not.
+cases=""
+record() {  # record NAME [skipped|failure REASON]
+  local inner=""
+  if [[ $# -gt 1 ]]; then
+    inner="<$2 message=\"$(sed 's/&/\&amp;/g; s/</\&lt;/g; s/"/\&quot;/g' <<< "$3")\"/>"
+    echo "$1: $2: $3"
+    [[ "$2" == failure ]] && failures=$((failures + 1))
+  else
+    echo "$1: ok"
+  fi
+  cases+="<testcase name=\"$1\" classname=\"attach_test\">${inner}</testcase>"
+}
+finish() {
+  if [[ -n "${XML_OUTPUT_FILE:-}" ]]; then
+    echo "<testsuites><testsuite name=\"attach_test\">${cases}</testsuite></testsuites>" \
+      > "${XML_OUTPUT_FILE}"
+  fi
+  exit $(( failures > 0 ))
+}
+
+compiler=""
+for candidate in g++ c++ clang++ clang++-19 /usr/lib/llvm-19/bin/clang++; do
+  command -v "${candidate}" > /dev/null && compiler="${candidate}" && break
+done
+if [[ -z "${compiler}" ]]; then
+  record attach skipped "no C++ compiler is installed to build foreign kernels"
+  finish
+fi
+
+for source in writer writer_stale_tail decode decode_lse_base; do
+  if "${compiler}" -std=c++17 -O2 -shared -fPIC -Wall -Wextra -I. \
+      "examples/${source}.cc" -o "${work}/${source}.so" 2> "${work}/log"; then
+    record "build ${source}"
+  else
+    record "build ${source}" failure "$(cat "${work}/log")"
+    finish
+  fi
+done
+
+expect() {  # expect NAME EXIT PATTERN ARGS...
+  local name="$1" exit="$2" pattern="$3"
+  shift 3
+  "${mlafuzz}" "$@" > "${work}/out" 2>&1
+  local got=$?
+  if [[ "${got}" != "${exit}" ]]; then
+    cat "${work}/out"
+    record "${name}" failure "exit ${got}, expected ${exit}"
+  elif ! grep -q -- "${pattern}" "${work}/out"; then
+    cat "${work}/out"
+    record "${name}" failure "no \"${pattern}\" in its output"
+  else
+    record "${name}"
+  fi
+}
+
+empty="${work}/empty"
+mkdir -p "${empty}"
+campaign=(campaign --corpus="${empty}" --jobs=1 --seed=7)
+lib="lib:${work}"
+expect "check writer" 0 "example writer" targets --check "${lib}/writer.so"
+expect "writer is right" 0 "nothing found" "${campaign[@]}" \
+  --target="${lib}/writer.so" --cases=1500 --out="${work}/o1"
+expect "stale tail is found" 1 "writer.tail" "${campaign[@]}" \
+  --target="${lib}/writer_stale_tail.so" --cases=1500 --stop-on-first \
+  --out="${work}/o2"
+expect "decode is right" 0 "nothing found" "${campaign[@]}" \
+  --target="${lib}/decode.so" --cases=1500 --out="${work}/o3"
+expect "LSE base is found" 1 "decode.lse_base" "${campaign[@]}" \
+  --target="${lib}/decode_lse_base.so" --cases=1500 --stop-on-first \
+  --out="${work}/o4"
+expect "diff of both" 1 "differ" diff --a="${lib}/writer.so" \
+  --b="${lib}/writer_stale_tail.so" --time=5s --corpus="${empty}" \
+  --out="${work}/o5"
+expect "no such library" 2 "no such file" targets --check "${lib}/nothing.so"
+finish

@@ -1,0 +1,29 @@
+#include "fuzz/worker/foreign.h"
+
+#include <string>
+
+#include "kernels/foreign/runner_process.h"
+#include "kernels/target_set.h"
+
+namespace mlafuzz {
+
+bool AnyForeign(const Targets& targets) {
+  for (const std::string* name :
+       {&targets.all(), &targets.writer(), &targets.gather(),
+        &targets.convert(), &targets.decode()}) {
+    if (IsForeign(*name)) return true;
+  }
+  return false;
+}
+
+double CallSeconds(const Targets& targets) {
+  return targets.call_seconds() > 0 ? targets.call_seconds()
+                                    : RunnerLimits().call_seconds;
+}
+
+double StartSeconds(const Targets& targets) {
+  return targets.start_seconds() > 0 ? targets.start_seconds()
+                                     : RunnerLimits().start_seconds;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,18 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_FOREIGN_H_
+#define MLAFUZZ_FUZZ_WORKER_FOREIGN_H_
+
+#include "fuzz/worker/worker.pb.h"
+
+namespace mlafuzz {
+
+// Whether any of the targets runs in a process of its own.
+bool AnyForeign(const Targets& targets);
+
+// Seconds that one call, and that loading a library may take: as asked for, or
+// the defaults.
+double CallSeconds(const Targets& targets);
+double StartSeconds(const Targets& targets);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_FOREIGN_H_

@@ -1,0 +1,69 @@
+#include "fuzz/worker/semantic_counters.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "corpus/knobs.h"
+
+namespace mlafuzz {
+namespace {
+
+// libFuzzer scans all of them after each input.
+constexpr std::size_t kCounters = 4096;
+// The last ones are for calls and verdicts, the others for pairs of classes.
+constexpr std::size_t kEndings = 512;
+
+__attribute__((
+    section("__libfuzzer_extra_counters"))) std::uint8_t counters[kCounters];
+
+void Count(std::size_t at) {
+  if (counters[at] < 255) ++counters[at];
+}
+
+// FNV-1a over small numbers: collisions cost a little guidance, no more.
+std::uint32_t Hash(std::initializer_list<std::uint32_t> words) {
+  std::uint32_t hash = 2166136261u;
+  for (const std::uint32_t word : words) hash = (hash ^ word) * 16777619u;
+  return hash ^ hash >> 15;
+}
+
+std::uint32_t HashOf(const std::string& text) {
+  std::uint32_t hash = 2166136261u;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619u;
+  }
+  return hash;
+}
+
+}  // namespace
+
+void CountSemantics(const CaseResult& result) {
+  const std::vector<int> knobs = ExercisedKnobs(result.image);
+  for (std::size_t i = 0; i < knobs.size(); ++i) {
+    for (std::size_t j = i; j < knobs.size(); ++j) {
+      Count(Hash({static_cast<std::uint32_t>(knobs[i]),
+                  static_cast<std::uint32_t>(knobs[j])}) %
+            (kCounters - kEndings));
+    }
+  }
+  const auto ending = [](std::uint32_t hash) {
+    Count(kCounters - kEndings + hash % kEndings);
+  };
+  for (std::size_t i = 0; i < result.observation.steps.size(); ++i) {
+    const StepImage& step = result.image.steps[i];
+    if (step.is_patch) continue;
+    const StepObservation& seen = result.observation.steps[i];
+    ending(Hash(
+        {1, static_cast<std::uint32_t>(step.kernel),
+         static_cast<std::uint32_t>(seen.status),
+         seen.status == CallStatus::kRefused ? HashOf(seen.message) : 0u}));
+  }
+  for (const Check& check : result.checks) {
+    ending(Hash({2, static_cast<std::uint32_t>(check.kernel),
+                 HashOf(check.property),
+                 static_cast<std::uint32_t>(check.verdict)}));
+  }
+}
+
+}  // namespace mlafuzz
