@@ -48,7 +48,7 @@ static void Attend(const MlafuzzDecode* args, int64_t query, int64_t head,
     weights[k] *= args->softmax_scale * kLog2E;
     top = std::max(top, weights[k]);
   }
-  float sum = std::isinf(sink) ? 0 : std::exp2(sink - top);
+  float sum = sink == top ? 1 : std::exp2(sink - top);
   for (float& weight : weights) sum += weight = std::exp2(weight - top);
   for (size_t d = 0; d < 512; ++d) {
     float value = 0;

@@ -1,6 +1,5 @@
 // A writer of fp8_ds_mla rows in plain C++, to copy from.
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 #include <cstring>
 
@@ -13,8 +12,7 @@ static float FromBf16(uint16_t bits) {
   return value;
 }
 
-// To nearest even, saturating.
-static uint8_t ToE4m3(float x) {
+static uint8_t ToE4m3(float x) {  // to nearest even
   if (std::isnan(x)) return 0x7f;
   const float a = std::min(std::fabs(x), 448.0f);
   const int exponent = a < 0x1p-6f ? -6 : std::ilogb(a);
@@ -29,11 +27,11 @@ static int32_t Write(const MlafuzzCall*, const MlafuzzWrite* args) {
     uint8_t* row = mlafuzz::CacheRow(args->cache, slot);
     for (int tile = 0; tile < 4; ++tile) {
       const auto* x = mlafuzz::At<uint16_t>(args->kv_c, token, 128 * tile);
-      float amax = 0;  // fmax passes NaN over
+      float amax = 0;  // of what is no NaN
       for (int i = 0; i < 128; ++i) {
-        amax = std::fmax(amax, std::fabs(FromBf16(x[i])));
+        amax = std::max(amax, std::fabs(FromBf16(x[i])));
       }
-      const float scale = std::max(amax / 448.0f, FLT_MIN);
+      const float scale = std::max(amax / 448.0f, 0x1p-126f);
       for (int i = 0; i < 128; ++i) {
         row[128 * tile + i] = ToE4m3(FromBf16(x[i]) / scale);
       }

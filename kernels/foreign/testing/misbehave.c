@@ -96,8 +96,7 @@ static int32_t Misbehave(const MlafuzzCall* call, const MlafuzzConvert* args) {
       for (;;) {
         char* p = malloc(16 << 20);
         if (p == NULL) continue;
-        memset(p, 1, 16 << 20);
-        sink = p[12345];
+        for (int i = 0; i < 16 << 20; i += 4096) ((volatile char*)p)[i] = 1;
       }
     case CLOSES_PIPE:
       close(3);
