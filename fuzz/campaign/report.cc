@@ -9,7 +9,7 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
-#include "fuzz/worker/fields.h"
+#include "properties/fields.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {

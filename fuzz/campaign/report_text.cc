@@ -11,7 +11,7 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/report.h"
-#include "fuzz/worker/fields.h"
+#include "properties/fields.h"
 
 namespace mlafuzz {
 namespace {

@@ -11,9 +11,9 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/worker/failures.h"
-#include "fuzz/worker/fields.h"
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
+#include "properties/fields.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
