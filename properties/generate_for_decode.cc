@@ -27,6 +27,10 @@ Decode& TellingDecode(Choices& choices, const GeneratorOptions& options,
     decode.set_queries(1);
     decode.mutable_indices()->set_rows(1);
   }
+  if (decode.indices().width() > 4 * kBlock) {
+    decode.mutable_indices()->set_width(kBlock - 1 + choices.Below(4));
+    decode.mutable_indices()->clear_row_stride();
+  }
   decode.clear_lengths();
   decode.clear_sink_bits();
   decode.clear_declared_topk();
@@ -177,6 +181,21 @@ void ForCapacity(Choices& choices, const GeneratorOptions& options, Case& c) {
   Decode& decode = TellingDecode(choices, options, c);
   MaybeLattice(choices, c);
   Widen(choices, decode);
+  if (choices.OneIn(12)) {
+    // The buffer of a model whose pool's tail is not complete.
+    decode.set_queries(1);
+    decode.set_heads(1);
+    decode.clear_query_length();
+    Indices& indices = *decode.mutable_indices();
+    indices.set_rows(1);
+    indices.set_width(2176);
+    indices.clear_row_stride();
+    indices.set_valid(1 + choices.Below(kBlock));
+    indices.set_place(choices.Pick({Indices::FRONT, Indices::SCATTERED}));
+    decode.set_declared_topk(2048);
+    Finish(options, c);
+    return;
+  }
   const std::uint32_t width = decode.indices().width();
   if (!choices.OneIn(4)) decode.mutable_indices()->set_valid(width);
   decode.set_declared_topk(choices.Pick<std::uint32_t>(
