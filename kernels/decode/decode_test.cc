@@ -95,6 +95,21 @@ TEST_P(DecodeTest, AnyNumberOfSplits) {
   EXPECT_TRUE(test::Same(test::Run(problem, options()), one));
 }
 
+// Nine blocks of its own choice are eight and one, not four and five: with
+// partials in bf16 the output says which.
+TEST_P(DecodeTest, EightBlocksASplitUnlessAsked) {
+  Problem problem = RandomProblem(13, 1, 2, 9 * 64);
+  std::fill(problem.indices.begin() + 8 * 64, problem.indices.end(), -1);
+  DecodeOptions bf16 = options();
+  bf16.bf16_partials = true;
+  const Answer nine = test::Run(problem, bf16);
+  problem.splits = 2;
+  const Answer alike = test::Run(problem, bf16);
+  EXPECT_FALSE(test::Same(nine, alike));
+  problem.splits = 1;
+  EXPECT_TRUE(test::Same(nine, test::Run(problem, bf16)));
+}
+
 TEST_P(DecodeTest, MaskedLanesAnywhere) {
   const Problem whole = RandomProblem(6, 1, 1, 200);
   struct {

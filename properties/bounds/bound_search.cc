@@ -12,7 +12,6 @@ namespace mlafuzz {
 namespace {
 
 constexpr int kColumns = 512 + 64;
-constexpr std::uint32_t kSlots = 8;
 constexpr int kMaxEdits = 64;  // of one list
 // Edits in a row that may lead nowhere.
 constexpr int kPatience = 60;
@@ -40,12 +39,14 @@ std::uint32_t Word(Choices& choices, int low, int high) {
 class Climber {
  public:
   Climber(std::uint32_t keys, std::uint64_t seed)
-      : keys_(keys), choices_(seed) {}
+      : keys_(keys),
+        slots_(std::clamp<std::uint32_t>(keys, 8, 64)),
+        choices_(seed) {}
 
   Case Start() {
     Case c;
     Pool& pool = *c.mutable_pool();
-    pool.set_page_size(kSlots);
+    pool.set_page_size(slots_);
     pool.set_pages(1);
     Fill(*pool.mutable_fill());
     Decode& decode = *c.add_steps()->mutable_decode();
@@ -140,7 +141,7 @@ class Climber {
       pool.mutable_patches()->DeleteSubrange(0, 1);
     }
     Patch& patch = *pool.add_patches();
-    patch.set_slot(choices_.Below(kSlots));
+    patch.set_slot(choices_.Below(slots_));
     switch (choices_.Below(3)) {
       case 0: {
         patch.set_at(choices_.Below(512));
@@ -161,12 +162,13 @@ class Climber {
 
   void Lanes(Indices& indices) {
     indices.set_width(keys_ + (Coin() ? choices_.Below(130) : 0));
-    indices.set_limit(1 + choices_.Below(kSlots));
+    indices.set_limit(1 + choices_.Below(slots_));
     indices.set_seed(choices_.Below(1u << 16));
     indices.set_place(static_cast<Indices::Place>(choices_.Below(4)));
   }
 
   std::uint32_t keys_;
+  std::uint32_t slots_;  // of the pool
   Choices choices_;
 };
 
