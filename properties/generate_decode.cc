@@ -326,7 +326,12 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   Decode decode;
   decode.set_queries(Queries(choices));
   decode.set_heads(Heads(choices));
-  if (!choices.OneIn(3)) decode.set_pe_dim(64);
+  if (!choices.OneIn(3)) {
+    decode.set_pe_dim(64);
+  } else if (decode.heads() == 1 && choices.OneIn(2)) {
+    // What a reserved tail would meet is the next row of q.
+    decode.set_heads(2);
+  }
   Indices& indices = *decode.mutable_indices();
   indices.set_rows(decode.queries());
   indices.set_width(Width(choices));

@@ -20,8 +20,9 @@ const std::vector<Make>& Recipes() {
     for (const auto& of_kernel : {WriterRecipes(), GatherRecipes(),
                                   ConvertRecipes(), DecodeRecipes()}) {
       for (const FieldRecipe& recipe : of_kernel) {
-        (*recipes)[static_cast<std::size_t>(FieldNumber(recipe.field))] =
-            recipe.make;
+        const int field = FieldNumber(recipe.field);
+        if (field >= 0)
+          (*recipes)[static_cast<std::size_t>(field)] = recipe.make;
       }
     }
     return recipes;
