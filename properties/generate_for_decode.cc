@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "corpus/values.h"
 #include "properties/generate_for_parts.h"
 #include "properties/repair.h"
 
@@ -128,6 +130,48 @@ void ForLength(Choices& choices, const GeneratorOptions& options, Case& c) {
   Finish(options, c);
 }
 
+// Slot 0 holds NaN or Inf; some lanes are keys in other rows, some are masked.
+void ForMaskedLanes(Choices& choices, const GeneratorOptions& options,
+                    Case& c) {
+  Decode& decode = TellingDecode(choices, options, c);
+  Pool& pool = *c.mutable_pool();
+  if (pool.page_size() * pool.pages() == 1) pool.set_pages(2);
+  const std::uint32_t slots = pool.page_size() * pool.pages();
+  Patch& patch = *pool.add_patches();
+  patch.set_at(512 + 4 * choices.Below(4));
+  patch.set_data(choices.OneIn(2) ? std::string("\x00\x00\xc0\x7f", 4)
+                                  : std::string("\x00\x00\x80\x7f", 4));
+  Widen(choices, decode);
+  Indices& indices = *decode.mutable_indices();
+  indices.set_valid(1 + choices.Below(indices.width() - 1));
+  indices.set_limit(slots);
+  const std::vector<std::int32_t> all = ExpandIndices(indices);
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (all[i] != 0) continue;
+    SetIndex& set = *indices.add_set();
+    set.set_at(i);
+    set.set_value(static_cast<std::int32_t>(1 + choices.Below(slots - 1)));
+  }
+  Finish(options, c);
+}
+
+// No key in the first block of a split, some behind it.
+void ForLeadingBlock(Choices& choices, const GeneratorOptions& options,
+                     Case& c) {
+  Decode& decode = TellingDecode(choices, options, c);
+  decode.set_queries(1);
+  decode.set_heads(1);
+  decode.clear_query_length();
+  decode.set_splits(choices.Below(2));
+  Indices& indices = *decode.mutable_indices();
+  indices.set_rows(1);
+  indices.set_width(kBlock + 1 + choices.Below(kBlock));
+  indices.clear_row_stride();
+  indices.set_valid(1 + choices.Below(indices.width() - kBlock));
+  indices.set_place(Indices::FRONT);
+  Finish(options, c);
+}
+
 // A query without keys, beside others that have some or alone.
 void ForEmptyRow(Choices& choices, const GeneratorOptions& options, Case& c) {
   Decode& decode = TellingDecode(choices, options, c);
@@ -217,10 +261,16 @@ void ForNopeTail(Choices& choices, const GeneratorOptions& options, Case& c) {
 }  // namespace
 
 std::vector<FieldRecipe> DecodeRecipes() {
-  return {{"qk.scale_rule", ForQkScale},     {"v.scale_rule", ForVScale},
-          {"decode.mask", ForMask},          {"decode.length", ForLength},
-          {"decode.empty_row", ForEmptyRow}, {"decode.lse_base", ForLseBase},
-          {"decode.sink", ForSink},          {"decode.capacity", ForCapacity},
+  return {{"qk.scale_rule", ForQkScale},
+          {"v.scale_rule", ForVScale},
+          {"decode.mask", ForMask},
+          {"decode.length", ForLength},
+          {"decode.masked_lanes", ForMaskedLanes},
+          {"decode.leading_block", ForLeadingBlock},
+          {"decode.empty_row", ForEmptyRow},
+          {"decode.lse_base", ForLseBase},
+          {"decode.sink", ForSink},
+          {"decode.capacity", ForCapacity},
           {"decode.nope_tail", ForNopeTail}};
 }
 

@@ -217,22 +217,6 @@ __device__ inline void StorePartial(const DecodeParams& params,
   if (lane == 0) params.partial_lse[split] = shared.max() + log2f(shared.sum());
 }
 
-struct BlockRange {
-  std::int64_t first, end;
-};
-
-// The blocks of keys of one split.
-__device__ inline BlockRange BlocksOf(const DecodeParams& params,
-                                      std::int64_t blocks, std::int64_t split) {
-  if (params.split_blocks == 0) {
-    return {split * blocks / params.splits,
-            (split + 1) * blocks / params.splits};
-  }
-  const std::int64_t first = split * params.split_blocks;
-  const std::int64_t end = first + params.split_blocks;
-  return {first, end < blocks ? end : blocks};
-}
-
 // One block a split, of 128 lanes; splits count fastest, then heads.
 template <class Policy>
 __global__ void __launch_bounds__(kDecodeLanes)
@@ -259,12 +243,17 @@ __global__ void __launch_bounds__(kDecodeLanes)
   RunningSoftmax running = {Policy::Masked().score, 0.0f};
   __syncthreads();
   const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
-  const BlockRange range = BlocksOf(params, blocks, split);
+  const std::int64_t per_split = params.blocks_per_split;
+  const std::int64_t first =
+      per_split > 0 ? split * per_split : split * blocks / params.splits;
+  const std::int64_t end = per_split > 0 ? (split + 1) * per_split
+                                         : (split + 1) * blocks / params.splits;
+  const std::int64_t last = end < blocks ? end : blocks;
   const std::int64_t length = Policy::Length(params, query);
   const int warp = lane / 32;
   const int chunk = lane % 32;  // of 16 columns
   float sums[16] = {};
-  for (std::int64_t block = range.first; block < range.end; ++block) {
+  for (std::int64_t block = first; block < last; ++block) {
     const int key = lane / 2;
     bool is_key;
     const std::int64_t row = CandidateRow<Policy>(
@@ -291,7 +280,7 @@ __global__ void __launch_bounds__(kDecodeLanes)
     Arithmetic::template Mix<Policy>(params, shared,
                                      warp * (kBlockKeys / kWarps), chunk, sums);
     // The next block's keys take the place of these.
-    if (block + 1 < range.end) __syncthreads();
+    if (block + 1 < last) __syncthreads();
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -363,14 +352,13 @@ __global__ void __launch_bounds__(kDecodeLanes)
 
 // ---------------------------------------------------------------------- Launch
 
-// Splits as asked for, 0 being one for each 8 blocks. More than there are
-// blocks would only be empty ones.
-inline void CutIntoSplits(std::int64_t asked, DecodeParams& params) {
+// Splits of params.lanes as asked for, 0 being one for each 8 blocks, of which
+// the last may have fewer. More than there are blocks would only be empty ones.
+inline void SetSplits(DecodeParams& params, std::int64_t asked) {
   const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
-  params.split_blocks = asked == 0 ? kBlocksPerSplit : 0;
+  params.blocks_per_split = asked == 0 ? kBlocksPerSplit : 0;
   params.splits = asked == 0 ? (blocks + kBlocksPerSplit - 1) / kBlocksPerSplit
-                  : asked < blocks ? asked
-                                   : blocks;
+                             : (asked < blocks ? asked : blocks);
 }
 
 // queries * heads * splits blocks at least 1 and below 2^31; without splits
