@@ -206,18 +206,34 @@ namespace {
   X(DecodePageSize3, "decode/page-size-3", Decode)                        \
   X(DecodePageSize16, "decode/page-size-16", Decode)                      \
   X(DecodePageSize64, "decode/page-size-64", Decode)                      \
+  X(DecodePageSize128, "decode/page-size-128", Decode)                    \
+  X(DecodePageSize256, "decode/page-size-256", Decode)                    \
   X(DecodePagePadded, "decode/page-stride-padded", Decode)                \
   X(DecodeRowPadded, "decode/row-stride-padded", Decode)                  \
   X(DecodePoolSlice, "decode/pool-slice", Decode)                         \
+  X(DecodePoolZeros, "decode/pool-zeros", Decode)                         \
+  X(DecodePool7f, "decode/pool-0x7f", Decode)                             \
+  X(DecodePool80, "decode/pool-0x80", Decode)                             \
+  X(DecodePoolRandom, "decode/pool-random-bytes", Decode)                 \
   X(DecodeScheduleOther, "decode/schedule-other", Decode)                 \
   X(DecodeScheduleInOrder, "decode/schedule-in-order", Decode)            \
   X(DecodeQueries0, "queries/0", Decode)                                  \
   X(DecodeQueries1, "queries/1", Decode)                                  \
+  X(DecodeQueries2, "queries/2", Decode)                                  \
+  X(DecodeQueries63, "queries/63", Decode)                                \
+  X(DecodeQueries64, "queries/64", Decode)                                \
+  X(DecodeQueries65, "queries/65", Decode)                                \
+  X(DecodeQueries66, "queries/66", Decode)                                \
+  X(DecodeQueries80, "queries/80", Decode)                                \
   X(DecodeQueriesSeveral, "queries/several", Decode)                      \
   X(DecodeQueriesAbove64, "queries/above-64", Decode)                     \
   X(DecodeQueryLength, "queries/length-above-1", Decode)                  \
+  X(DecodeQueriesPadded, "queries/one-real-of-several", Decode)           \
   X(DecodeHeads1, "heads/1", Decode)                                      \
   X(DecodeHeadsSeveral, "heads/several", Decode)                          \
+  X(DecodeHeads64, "heads/64", Decode)                                    \
+  X(DecodeHeads65, "heads/65", Decode)                                    \
+  X(DecodeHeads96, "heads/96", Decode)                                    \
   X(DecodeHeads128, "heads/128", Decode)                                  \
   X(DecodePeDim0, "decode/pe-dim-0", Decode)                              \
   X(DecodePeDim64, "decode/pe-dim-64", Decode)                            \
@@ -226,6 +242,13 @@ namespace {
   X(DecodeWidth63, "decode/width-63", Decode)                             \
   X(DecodeWidth64, "decode/width-64", Decode)                             \
   X(DecodeWidth65, "decode/width-65", Decode)                             \
+  X(DecodeWidth128, "decode/width-128", Decode)                           \
+  X(DecodeWidth192, "decode/width-192", Decode)                           \
+  X(DecodeWidth256, "decode/width-256", Decode)                           \
+  X(DecodeWidth512, "decode/width-512", Decode)                           \
+  X(DecodeWidth1024, "decode/width-1024", Decode)                         \
+  X(DecodeWidth2048, "decode/width-2048", Decode)                         \
+  X(DecodeWidth2176, "decode/width-2176", Decode)                         \
   X(DecodeWidthAbove128, "decode/width-above-128", Decode)                \
   X(DecodeIndicesStrided, "decode/indices-strided", Decode)               \
   X(MaskFront, "mask/front", Decode)                                      \
@@ -237,15 +260,26 @@ namespace {
   X(MaskLeadingBlock, "mask/leading-block", Decode)                       \
   X(MaskFewInFirstBlock, "mask/few-keys-in-first-block", Decode)          \
   X(KeySingle, "key/single", Decode)                                      \
+  X(KeyAllButOne, "key/all-but-one", Decode)                              \
+  X(KeyPowerOfTwo, "key/power-of-two-count", Decode)                      \
   X(KeyRepeated, "key/repeated", Decode)                                  \
   X(KeySlot0, "key/slot-0", Decode)                                       \
   X(KeyLastSlot, "key/last-slot", Decode)                                 \
   X(LengthsGiven, "length/given", Decode)                                 \
   X(LengthsNone, "length/none", Decode)                                   \
   X(LengthZero, "length/0", Decode)                                       \
+  X(LengthOne, "length/1", Decode)                                        \
+  X(LengthPageBelow, "length/page-minus-1", Decode)                       \
+  X(LengthPage, "length/page", Decode)                                    \
+  X(LengthPageAbove, "length/page-plus-1", Decode)                        \
+  X(Length63, "length/63", Decode)                                        \
+  X(Length64, "length/64", Decode)                                        \
+  X(Length65, "length/65", Decode)                                        \
+  X(LengthNegative, "length/negative", Decode)                            \
   X(LengthWidth, "length/width", Decode)                                  \
   X(LengthAboveWidth, "length/above-width", Decode)                       \
   X(LengthCuts, "length/cuts-keys", Decode)                               \
+  X(LengthCutsPadded, "length/cuts-keys-behind-pads", Decode)             \
   X(LengthHidesHuge, "length/hides-huge-index", Decode)                   \
   X(SinkNone, "sink/none", Decode)                                        \
   X(SinkFinite, "sink/finite", Decode)                                    \
@@ -255,6 +289,9 @@ namespace {
   X(SplitsOwn, "splits/own-choice", Decode)                               \
   X(SplitsOne, "splits/1", Decode)                                        \
   X(SplitsSeveral, "splits/several", Decode)                              \
+  X(Splits8, "splits/8", Decode)                                          \
+  X(Splits16, "splits/16", Decode)                                        \
+  X(Splits32, "splits/32", Decode)                                        \
   X(SplitsMoreThanBlocks, "splits/more-than-blocks", Decode)              \
   X(SplitWithoutKeys, "splits/last-without-keys", Decode)                 \
   X(TopkBelow, "topk/below-width", Decode)                                \
@@ -268,10 +305,25 @@ namespace {
   X(DecodeScaleFractions, "key/scale-fractions-differ", Decode)           \
   X(DecodeScalePow2, "key/scales-powers-of-two", Decode)                  \
   X(DecodeScaleHostile, "key/scale-hostile", Decode)                      \
+  X(KeyScaleZero, "key/scale-zero", Decode)                               \
+  X(KeyScaleSubnormal, "key/scale-subnormal", Decode)                     \
+  X(KeyScaleFltMin, "key/scale-flt-min", Decode)                          \
+  X(KeyScaleNan, "key/scale-nan", Decode)                                 \
+  X(KeyScaleInf, "key/scale-inf", Decode)                                 \
+  X(KeyScaleNegative, "key/scale-negative", Decode)                       \
+  X(KeyScaleSpread, "key/scale-spread-18-octaves", Decode)                \
+  X(KeyScaleBeside, "key/scale-beside-power-of-two", Decode)              \
+  X(KeyTileZero, "key/tile-zeros", Decode)                                \
+  X(KeyTileOutlier, "key/tile-one-code", Decode)                          \
+  X(KeyCodeNegativeZero, "key/code-negative-zero", Decode)                \
+  X(KeyCodeSubnormal, "key/code-subnormal", Decode)                       \
+  X(KeyRopeSubnormal, "key/rope-subnormal", Decode)                       \
+  X(KeyRopeNotFinite, "key/rope-not-finite", Decode)                      \
   X(DecodeCodeNan, "key/code-nan", Decode)                                \
   X(DecodePoisonSlot0, "decode/poison-in-unread-slot-0", Decode)          \
   X(DecodePoisonOther, "decode/poison-in-unread-row", Decode)             \
   X(ProgramWriteThenDecode, "program/write-then-decode", Decode)          \
+  X(ProgramTwoDecodes, "program/several-decodes", Decode)                 \
   X(DecodePeDim, "refuse/decode-pe-dim", Decode)                          \
   X(DecodeRowBytes, "refuse/decode-row-bytes", Decode)                    \
   X(DecodeBatch, "refuse/decode-batch", Decode)                           \
@@ -860,23 +912,63 @@ void ConvertKnobs(const CaseImage& image, const StepImage& step, Found& found) {
 
 bool IsNan32(std::uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
-// A row that a key names.
-void KeyRowKnobs(const std::uint8_t* row, Found& found) {
+// Scales of a row that a key names.
+void KeyScaleKnobs(const std::uint8_t* row, Found& found) {
   std::uint32_t scales[kTiles];
   std::memcpy(scales, row + kScalesAt, sizeof(scales));
-  bool pow2 = true, fractions = false;
+  bool pow2 = true, fractions = false, hostile = false;
+  std::uint32_t low = 0xff, high = 0;  // exponents
   for (const std::uint32_t bits : scales) {
     const std::uint32_t exponent = bits >> 23 & 0xff;
-    // Not a positive normal number below 2^119.
-    if (bits >> 31 != 0 || exponent == 0 || exponent >= 127 + 119) {
-      found.set(kDecodeScaleHostile);
-      return;
+    const std::uint32_t fraction = bits & 0x7fffffu;
+    const std::uint32_t magnitude = bits & 0x7fffffffu;
+    if (magnitude == 0) found.set(kKeyScaleZero);
+    if (exponent == 0 && fraction != 0) found.set(kKeyScaleSubnormal);
+    if (magnitude == 0x00800000u) found.set(kKeyScaleFltMin);
+    if (IsNan32(bits)) found.set(kKeyScaleNan);
+    if (magnitude == 0x7f800000u) found.set(kKeyScaleInf);
+    if (bits >> 31 != 0 && magnitude != 0 && magnitude < 0x7f800000u) {
+      found.set(kKeyScaleNegative);
     }
-    pow2 &= (bits & 0x7fffffu) == 0;
+    // Not a positive normal number below 2^119.
+    hostile |= bits >> 31 != 0 || exponent == 0 || exponent >= 127 + 119;
+    if (fraction == 1 || fraction == 0x7fffffu) found.set(kKeyScaleBeside);
+    low = std::min(low, exponent);
+    high = std::max(high, exponent);
+    pow2 &= fraction == 0;
     fractions |= ((bits ^ scales[0]) & 0x7fffffu) != 0;
   }
+  if (hostile) {
+    found.set(kDecodeScaleHostile);
+    return;
+  }
+  if (high - low >= 18) found.set(kKeyScaleSpread);
   if (pow2) found.set(kDecodeScalePow2);
   if (fractions) found.set(kDecodeScaleFractions);
+}
+
+// Codes of a row that a key names.
+void KeyCodeKnobs(const std::uint8_t* row, Found& found) {
+  for (std::int64_t tile = 0; tile < kTiles; ++tile) {
+    std::int64_t nonzero = 0;
+    for (std::int64_t i = 0; i < kLatent / kTiles; ++i) {
+      const int code = row[tile * (kLatent / kTiles) + i];
+      nonzero += (code & 0x7f) != 0;
+      if (code == 0x80) found.set(kKeyCodeNegativeZero);
+      if ((code & 0x7f) != 0 && (code & 0x7f) < 8) found.set(kKeyCodeSubnormal);
+    }
+    if (nonzero == 0) found.set(kKeyTileZero);
+    if (nonzero == 1) found.set(kKeyTileOutlier);
+  }
+}
+
+// Rope of a row that a key names.
+void KeyRopeKnobs(const std::uint8_t* row, Found& found) {
+  for (std::int64_t i = 0; i < (kRowBytes - kTailAt) / 2; ++i) {
+    const int m = Load<std::uint16_t>(row + kTailAt, i) & 0x7fff;
+    if (m != 0 && m < 0x80) found.set(kKeyRopeSubnormal);
+    if (m >= kBf16.infinity) found.set(kKeyRopeNotFinite);
+  }
 }
 
 bool HasNan(const std::uint8_t* row) {
@@ -924,6 +1016,25 @@ void SinkKnobs(const Tensor* sinks, Found& found) {
 // Lanes that share one running maximum and one block of an index row.
 constexpr std::int64_t kBlockLanes = 64;
 
+// What the pool holds before the first step.
+void DecodeFillKnobs(const Pool& pool, Found& found) {
+  const Fill& fill = pool.fill();
+  if (fill.kind() == Fill::RANDOM_BYTES) found.set(kDecodePoolRandom);
+  if (fill.kind() != Fill::BYTE) return;
+  if (fill.byte() == 0) found.set(kDecodePoolZeros);
+  if (fill.byte() == 0x7f) found.set(kDecodePool7f);
+  if (fill.byte() == 0x80) found.set(kDecodePool80);
+}
+
+// `first` is the knob of values[0]; the others follow it in order.
+template <std::size_t N>
+void OneOf(std::int64_t value, const std::int64_t (&values)[N], int first,
+           Found& found) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (value == values[i]) found.set(first + i);
+  }
+}
+
 void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   const PoolImage& pool = image.pool;
   const Tensor* q = step.Find(TensorId::kQ);
@@ -956,26 +1067,24 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
          kDecodeAlignment);
   if (refused) return;
 
-  constexpr std::int64_t kSizes[] = {1, 2, 3, 16, 64};
-  for (int i = 0; i < 5; ++i) {
-    if (pool.page_size == kSizes[i]) found.set(kDecodePageSize1 + i);
-  }
+  PageKnobs(pool, kDecodePageSize1, found);
   StrideKnobs(pool, kDecodePagePadded, found);
+  DecodeFillKnobs(image.source->pool(), found);
   found.set(image.source->schedule() != 0 ? kDecodeScheduleOther
                                           : kDecodeScheduleInOrder);
   found.set(queries == 0   ? kDecodeQueries0
             : queries == 1 ? kDecodeQueries1
                            : kDecodeQueriesSeveral);
+  OneOf(queries, {2, 63, 64, 65, 66, 80}, kDecodeQueries2, found);
   if (queries > 64) found.set(kDecodeQueriesAbove64);
   if (queries == 0) return;
   if (call.query_length() > 1) found.set(kDecodeQueryLength);
   found.set(heads == 1 ? kDecodeHeads1 : kDecodeHeadsSeveral);
-  if (heads == 128) found.set(kDecodeHeads128);
+  OneOf(heads, {64, 65, 96, 128}, kDecodeHeads64, found);
   found.set(pe_dim == 0 ? kDecodePeDim0 : kDecodePeDim64);
   if (width == 1) found.set(kDecodeWidth1);
-  if (width >= 63 && width <= 65) {
-    found.set(kDecodeWidth63 + static_cast<int>(width - 63));
-  }
+  OneOf(width, {63, 64, 65, 128, 192, 256, 512, 1024, 2048, 2176},
+        kDecodeWidth63, found);
   if (width > 128) found.set(kDecodeWidthAbove128);
   if (indices->strides[0] > width) found.set(kDecodeIndicesStrided);
   const std::int64_t blocks = CeilDiv(width, kBlockLanes);
@@ -983,6 +1092,7 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   found.set(splits == 0   ? kSplitsOwn
             : splits == 1 ? kSplitsOne
                           : kSplitsSeveral);
+  OneOf(splits, {8, 16, 32}, kSplits8, found);
   if (splits > blocks) found.set(kSplitsMoreThanBlocks);
   const std::int64_t topk = call.declared_topk();
   if (topk > 0) {
@@ -995,7 +1105,7 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   SinkKnobs(sinks, found);
 
   std::vector<bool> read(static_cast<std::size_t>(pool.slots()));
-  std::int64_t seen = 0;
+  std::int64_t seen = 0, with_keys = 0;
   for (std::int64_t n = 0; n < queries; ++n) {
     if (!Holds(*indices, n, width, 4)) continue;
     const std::uint8_t* at =
@@ -1003,7 +1113,10 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
     std::int64_t active = width;
     if (lengths != nullptr) {
       const std::int64_t length = Load<std::int32_t>(lengths->bytes.data(), n);
-      if (length == 0) found.set(kLengthZero);
+      OneOf(length, {0, 1}, kLengthZero, found);
+      OneOf(length - pool.page_size, {-1, 0, 1}, kLengthPageBelow, found);
+      OneOf(length, {63, 64, 65}, kLength63, found);
+      if (length < 0) found.set(kLengthNegative);
       if (length == width) found.set(kLengthWidth);
       if (length > width) found.set(kLengthAboveWidth);
       active = std::clamp<std::int64_t>(length, 0, width);
@@ -1038,16 +1151,22 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
       read[static_cast<std::size_t>(slot)] = true;
       if (seen++ >= kRowsSeen) continue;
       const std::uint8_t* row = pool.bytes.data() + pool.RowAt(slot);
-      KeyRowKnobs(row, found);
+      KeyScaleKnobs(row, found);
+      KeyCodeKnobs(row, found);
+      if (pe_dim != 0) KeyRopeKnobs(row, found);
       if (HasNan(row)) found.set(kDecodeCodeNan);
       if (pe_dim == 0 && std::any_of(row + kTailAt, row + kRowBytes,
                                      [](std::uint8_t b) { return b != 0; })) {
         found.set(kDecodeTailStale);
       }
     }
+    with_keys += keys > 0;
     if (cut) found.set(kLengthCuts);
+    if (cut && masked) found.set(kLengthCutsPadded);
     if (keys == 0) found.set(kMaskAll);
     if (keys == 1) found.set(kKeySingle);
+    if (keys > 0 && keys + 1 == width) found.set(kKeyAllButOne);
+    if (keys > 1 && (keys & (keys - 1)) == 0) found.set(kKeyPowerOfTwo);
     if (!masked && keys == width) found.set(kMaskNone);
     if (width > kBlockLanes && keys > 0) {
       if (first_block == 0) found.set(kMaskLeadingBlock);
@@ -1057,6 +1176,7 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
       }
     }
   }
+  if (queries > 1 && with_keys == 1) found.set(kDecodeQueriesPadded);
   const std::int64_t looked_at =
       std::min<std::int64_t>(pool.slots(), kRowsSeen);
   for (std::int64_t slot = 0; slot < looked_at; ++slot) {
@@ -1103,7 +1223,7 @@ const std::vector<Knob>& AllKnobs() {
 
 std::vector<int> ExercisedKnobs(const CaseImage& image) {
   Found found;
-  int writes = 0, gathers = 0;
+  int writes = 0, gathers = 0, decodes = 0;
   for (const StepImage& step : image.steps) {
     if (step.is_patch) continue;
     switch (step.kernel) {
@@ -1120,6 +1240,7 @@ std::vector<int> ExercisedKnobs(const CaseImage& image) {
         ConvertKnobs(image, step, found);
         break;
       case Kernel::kDecode:
+        if (++decodes == 2) found.set(kProgramTwoDecodes);
         if (writes > 0) found.set(kProgramWriteThenDecode);
         DecodeKnobs(image, step, found);
         break;

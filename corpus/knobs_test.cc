@@ -313,6 +313,90 @@ TEST(KnobsTest, ConvertIndices) {
   }
 }
 
+// Two rows of a padded batch, one of them real: scales of every odd kind, a
+// tile of zeros, a tile of one code, odd rope.
+TEST(KnobsTest, DecodeRows) {
+  const std::set<std::string> knobs = KnobsOf(R"pb(
+    pool {
+      page_size: 3
+      pages: 1
+      fill { kind: FINITE_ROWS seed: 1 }
+      patches { slot: 0 at: 512 data: "\000\000\000\200" }
+      patches { slot: 0 at: 516 data: "\001\000\000\000" }
+      patches { slot: 0 at: 520 data: "\000\000\200\177" }
+      patches { slot: 0 at: 524 data: "\000\000\300\177" }
+      patches { slot: 1 at: 512 data: "\001\000\200\077" }
+      patches { slot: 1 at: 516 data: "\000\000\200\065" }
+      patches { slot: 1 at: 528 data: "\001\000\200\177" }
+      patches { slot: 2 at: 512 data: "\000\000\200\200" }
+    }
+    steps {
+      decode {
+        queries: 3
+        heads: 65
+        pe_dim: 64
+        indices {
+          rows: 3
+          width: 4
+          set { at: 0 value: 0 }
+          set { at: 1 value: 1 }
+          set { at: 2 value: -1 }
+          set { at: 3 value: 2 }
+          set { at: 4 value: -1 }
+          set { at: 8 value: -1 }
+        }
+        lengths: [ 3, -1, 1 ]
+        softmax_scale_bits: 0x3f800000
+        splits: 16
+      }
+    }
+    steps { decode {} })pb");
+  for (const char* name :
+       {"heads/65", "queries/one-real-of-several", "length/page",
+        "length/negative", "length/1", "length/cuts-keys-behind-pads",
+        "splits/16", "key/power-of-two-count", "key/scale-zero",
+        "key/scale-subnormal", "key/scale-inf", "key/scale-nan",
+        "key/scale-spread-18-octaves", "key/scale-beside-power-of-two",
+        "key/rope-subnormal", "key/rope-not-finite", "key/code-subnormal",
+        "key/code-negative-zero", "program/several-decodes"}) {
+    EXPECT_EQ(knobs.count(name), 1) << name;
+  }
+  // Row 2 lies past every length.
+  for (const char* name :
+       {"key/scale-flt-min", "key/scale-negative", "key/tile-zeros",
+        "key/tile-one-code", "key/all-but-one", "queries/2", "heads/64",
+        "decode/pool-zeros", "length/page-minus-1", "length/64",
+        "decode/width-128", "splits/8"}) {
+    EXPECT_EQ(knobs.count(name), 0) << name;
+  }
+}
+
+TEST(KnobsTest, DecodeOfAWideRow) {
+  const std::set<std::string> knobs = KnobsOf(R"pb(
+    pool {
+      page_size: 128
+      pages: 1
+      patches { slot: 7 at: 129 data: "\176" }
+    }
+    steps {
+      decode {
+        queries: 1
+        heads: 1
+        indices {
+          rows: 1
+          width: 2176
+          set { at: 2175 value: 7 }
+        }
+        softmax_scale_bits: 0x3f800000
+      }
+    })pb");
+  for (const char* name : {"decode/page-size-128", "decode/width-2176",
+                           "decode/pool-zeros", "key/single", "key/tile-zeros",
+                           "key/tile-one-code", "key/scale-zero"}) {
+    EXPECT_EQ(knobs.count(name), 1) << name;
+  }
+}
+
 TEST(KnobsTest, RefusedStepsCountAsNothingElse) {
   const std::set<std::string> knobs = KnobsOf(R"pb(
     pool { page_size: 2 pages: 2 }

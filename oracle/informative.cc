@@ -49,25 +49,40 @@ bool CouldDiffer(const Neighbour& neighbour, const CaseImage& image, int step,
          oracle::ExpectedPool(expected, pool_before);
 }
 
-}  // namespace
-
-std::vector<std::string> InformativeFields(
-    const Contract& contract, const CaseImage& image, int step,
-    absl::Span<const std::uint8_t> pool_before) {
+// Those of the fields, or `only` one; empty: all.
+std::vector<std::string> Informative(const Contract& contract,
+                                     const CaseImage& image, int step,
+                                     absl::Span<const std::uint8_t> pool_before,
+                                     absl::string_view only) {
   std::vector<std::string> fields;
   const StepImage& s = image.steps[static_cast<std::size_t>(step)];
   if (s.is_patch) return fields;
   if (s.kernel == Kernel::kDecode) {
-    return InformativeDecodeFields(contract, image, step, pool_before);
+    return InformativeDecodeFields(contract, image, step, pool_before, only);
   }
   const Expectation expected = Expect(contract, image, step, pool_before);
   for (const Neighbour& neighbour : Neighbours(contract, s.kernel)) {
+    if (!only.empty() && neighbour.field != only) continue;
     if (!fields.empty() && fields.back() == neighbour.field) continue;
     if (CouldDiffer(neighbour, image, step, pool_before, expected)) {
       fields.push_back(neighbour.field);
     }
   }
   return fields;
+}
+
+}  // namespace
+
+std::vector<std::string> InformativeFields(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before) {
+  return Informative(contract, image, step, pool_before, "");
+}
+
+bool IsInformative(const Contract& contract, const CaseImage& image, int step,
+                   absl::Span<const std::uint8_t> pool_before,
+                   absl::string_view field) {
+  return !Informative(contract, image, step, pool_before, field).empty();
 }
 
 }  // namespace mlafuzz

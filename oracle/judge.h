@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
@@ -40,6 +41,11 @@ std::string Explain(const Contracts& contracts, const CaseImage& image,
 std::vector<std::string> InformativeFields(
     const Contract& contract, const CaseImage& image, int step,
     absl::Span<const std::uint8_t> pool_before);
+
+// Whether `field` is among them; costs its own neighbours alone.
+bool IsInformative(const Contract& contract, const CaseImage& image, int step,
+                   absl::Span<const std::uint8_t> pool_before,
+                   absl::string_view field);
 
 }  // namespace mlafuzz
 

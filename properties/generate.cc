@@ -6,11 +6,17 @@
 #include <limits>
 #include <vector>
 
+#include "properties/generate_for.h"
 #include "properties/refused.h"
 #include "properties/repair.h"
 
 namespace mlafuzz {
 namespace {
+
+// One in this many cases is made for one contract field: enough that each of
+// some thirty fields has its cases soon, few enough that what no field says
+// (refusals, odd programs) stays frequent.
+constexpr std::uint32_t kMadeForFieldOneIn = 3;
 
 std::uint32_t CeilDiv(std::uint32_t a, std::uint32_t b) {
   return (a + b - 1) / b;
@@ -90,7 +96,7 @@ std::uint32_t Tokens(Choices& choices) {
   if (draw < 142) return 1;
   if (draw < 190) return 2;
   if (draw < 222) return 3 + choices.Below(2);
-  if (draw < 229) return 0;
+  if (draw < 237) return 0;
   if (draw < 248) return 5 + choices.Below(8);
   if (draw < 250) return 13 + choices.Below(30);
   return 63 + draw % 3;
@@ -448,6 +454,13 @@ Convert GenerateConvert(Choices& choices, const Pool& pool,
 }
 
 Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
+  if (options.steering != nullptr) options.steering->made_for = -1;
+  if (choices.OneIn(kMadeForFieldOneIn)) {
+    if (const int field = PickField(choices, options); field >= 0) {
+      if (options.steering != nullptr) options.steering->made_for = field;
+      return GenerateFor(field, choices, options);
+    }
+  }
   Case c;
   const bool others = options.writer || options.gather || options.convert;
   if (options.decode && (!others || choices.OneIn(3))) {

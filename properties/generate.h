@@ -1,11 +1,24 @@
 #ifndef MLAFUZZ_PROPERTIES_GENERATE_H_
 #define MLAFUZZ_PROPERTIES_GENERATE_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "corpus/case.pb.h"
 #include "corpus/image.h"
 #include "properties/choices.h"
 
 namespace mlafuzz {
+
+// What a campaign tells its generator, and hears from it.
+struct Steering {
+  // Of cases made for one contract field, by AllFields() numbers: how often it
+  // is that field's turn, relative to the others. Missing or all zero: all
+  // alike.
+  std::vector<std::uint32_t> weights;
+  // Set by GenerateCase: the field the last case was made for, -1 for none.
+  int made_for = -1;
+};
 
 // What generated cases may contain.
 struct GeneratorOptions {
@@ -20,13 +33,16 @@ struct GeneratorOptions {
   bool invalid = true;
   // Bounds work to what `corpus/small` promises: at most 5 ms on the host.
   bool small = true;
+  // Must outlive the options; null: nobody steers.
+  Steering* steering = nullptr;
 };
 
 // A case that builds (BuildImage succeeds) and is valid, boundary or, where
 // asked for, invalid under BuiltinContract(); never unspecified.
 // Engine-neutral: RapidCheck, libFuzzer and the campaign all draw from here.
 // Every value class of corpus/knobs.h that these kernels have is reachable and
-// not rare.
+// not rare. About one case in three is made for one contract field, see
+// generate_for.h; `options.steering` says for which.
 Case GenerateCase(Choices& choices, const GeneratorOptions& options);
 
 // Parts, for mutators and single properties.

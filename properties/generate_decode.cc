@@ -47,14 +47,21 @@ void FillForDecode(Choices& choices, Fill& fill) {
   }
 }
 
+// Widths of real models' index rows: a top-k of up to 2048, and 2176 with the
+// tail of an incomplete pool. Few of so many lanes are keys.
+bool IsWide(std::uint32_t width) { return width > 4 * kBlock; }
+
 std::uint32_t Width(Choices& choices) {
+  if (choices.OneIn(26)) {
+    return choices.Pick<std::uint32_t>({512, 1024, 2048, 2176});
+  }
   const std::uint32_t draw = choices.Below(64);
   if (draw < 34) return 1 + choices.Below(8);
   if (draw < 39) return 9 + choices.Below(54);
   if (draw < 53) return 63 + choices.Below(3);
   if (draw < 56) return 66 + choices.Below(60);
   if (draw < 62) return 127 + choices.Below(3);
-  return 192;
+  return choices.Pick<std::uint32_t>({192, 256});
 }
 
 std::uint32_t Queries(Choices& choices) {
@@ -63,15 +70,15 @@ std::uint32_t Queries(Choices& choices) {
   if (draw < 108) return 2;
   if (draw < 120) return 3 + choices.Below(2);
   if (draw < 121) return 0;
-  return 63 + choices.Below(4);
+  return choices.Pick<std::uint32_t>({63, 64, 65, 66, 80});
 }
 
 std::uint32_t Heads(Choices& choices) {
   const std::uint32_t draw = choices.Below(128);
-  if (draw < 88) return 1;
-  if (draw < 116) return 2;
-  if (draw < 125) return 3 + choices.Below(2);
-  return choices.Pick<std::uint32_t>({8, 16, 128});
+  if (draw < 86) return 1;
+  if (draw < 113) return 2;
+  if (draw < 122) return 3 + choices.Below(2);
+  return choices.Pick<std::uint32_t>({8, 16, 64, 65, 96, 128});
 }
 
 void Query(Choices& choices, Decode& decode) {
@@ -105,6 +112,11 @@ void Query(Choices& choices, Decode& decode) {
 
 void Masks(Choices& choices, Indices& indices) {
   const std::uint32_t width = indices.width();
+  if (IsWide(width)) {
+    indices.set_valid(1 + choices.Below(kBlock));
+    indices.set_place(static_cast<Indices::Place>(choices.Below(4)));
+    return;
+  }
   indices.set_valid(width);
   const std::uint32_t draw = choices.Below(32);
   if (draw < 12) return;
@@ -118,7 +130,9 @@ void Masks(Choices& choices, Indices& indices) {
     // A block and more without any key.
     const std::uint32_t behind = width > kBlock ? width - kBlock : width / 2;
     indices.set_valid(choices.Pick<std::uint32_t>(
-        {1, behind, width - 1, choices.Below(width + 1)}));
+        {1, behind, width - 1, choices.Below(width + 1),
+         1u << choices.Below(
+             static_cast<std::uint32_t>(std::bit_width(width)))}));
     indices.set_place(static_cast<Indices::Place>(choices.Below(4)));
   }
   if (choices.OneIn(5)) indices.set_pad(Indices::OTHER_NEGATIVE);
@@ -142,7 +156,7 @@ std::uint32_t SinkBits(Choices& choices) {
   }
 }
 
-void Lengths(Choices& choices, Decode& decode) {
+void Lengths(Choices& choices, const Pool& pool, Decode& decode) {
   Indices& indices = *decode.mutable_indices();
   const std::uint32_t width = indices.width();
   // What lies past a length may be anything, also what would be no slot.
@@ -155,10 +169,95 @@ void Lengths(Choices& choices, Decode& decode) {
     indices.set_pad(choices.Pick({Indices::HUGE_POSITIVE, Indices::MIXED_PAD}));
   }
   for (std::uint32_t i = 0; i < decode.queries(); ++i) {
-    const std::uint32_t length = choices.Pick<std::uint32_t>(
+    std::uint32_t length = choices.Pick<std::uint32_t>(
         {0, 1, most - 1, most, choices.Below(most + 1), choices.Below(most + 1),
          junk ? most : width + 3});
-    decode.add_lengths(static_cast<std::int32_t>(length));
+    if (choices.OneIn(6)) {
+      // Beside the borders of pages and blocks.
+      length = choices.Pick<std::uint32_t>({pool.page_size(), kBlock}) - 1 +
+               choices.Below(3);
+      if (junk) length = std::min(length, most);
+    }
+    // A padded row of a batch may come with -1.
+    decode.add_lengths(choices.OneIn(24) ? -1
+                                         : static_cast<std::int32_t>(length));
+  }
+}
+
+std::string Bytes(std::uint32_t word, std::size_t count) {
+  std::string bytes;
+  for (std::size_t i = 0; i < count; ++i) {
+    bytes.push_back(static_cast<char>(word >> (8 * i)));
+  }
+  return bytes;
+}
+
+// Gives one row that a key names codes, scales or rope of a class of its own.
+void OddKeyRow(Choices& choices, Pool& pool, const Decode& decode) {
+  std::vector<std::int32_t> keys;
+  for (const std::int32_t index : ExpandIndices(decode.indices())) {
+    if (index >= 0 && index < static_cast<std::int32_t>(Slots(pool))) {
+      keys.push_back(index);
+    }
+    if (keys.size() == 4) break;
+  }
+  if (keys.empty()) return;
+  const std::int32_t slot =
+      keys[choices.Below(static_cast<std::uint32_t>(keys.size()))];
+  const auto patch = [&](std::uint32_t at, std::string data) {
+    Patch& p = *pool.add_patches();
+    p.set_slot(static_cast<std::uint64_t>(slot));
+    p.set_at(at);
+    p.set_data(std::move(data));
+  };
+  const std::uint32_t tile = choices.Below(4);
+  switch (choices.Below(12)) {
+    case 0:  // nothing but zeros of either sign
+      patch(128 * tile, std::string(128, choices.OneIn(2) ? '\0' : '\x80'));
+      return;
+    case 1: {  // one code
+      std::string codes(128, '\0');
+      codes[choices.Below(128)] =
+          static_cast<char>(choices.Pick({0x7e, 0xfe, 0x38, 0x01}));
+      patch(128 * tile, codes);
+      return;
+    }
+    case 2:  // subnormals alone
+      patch(128 * tile,
+            std::string(128, static_cast<char>((choices.Below(2) << 7) |
+                                               (1 + choices.Below(7)))));
+      return;
+    case 3:  // 18 octaves and more between two scales
+      patch(512,
+            Bytes((102 + choices.Below(6)) << 23 | choices.Below(1u << 23), 4));
+      patch(516 + 4 * choices.Below(3),
+            Bytes((126 + choices.Below(4)) << 23 | choices.Below(1u << 23), 4));
+      return;
+    case 4:  // a power of two, one step above, one step below
+      patch(512 + 4 * tile,
+            Bytes(((118 + choices.Below(8)) << 23) - 1 + choices.Below(3), 4));
+      return;
+    case 5:
+    case 6:
+    case 7:
+    case 8:
+      patch(512 + 4 * tile,
+            Bytes(choices.Pick<std::uint32_t>(
+                      {0x00000000, 0x80000000, 0x00000001, 0x007fffff,
+                       0x00800000, 0x7f800000, 0x7fc00000, 0xbc400000}),
+                  4));
+      return;
+    case 9:  // a subnormal value
+      patch(528 + 2 * choices.Below(64),
+            Bytes(choices.Pick<std::uint32_t>({0x0001, 0x8001, 0x007f}), 2));
+      return;
+    case 10:
+      patch(528 + 2 * choices.Below(64),
+            Bytes(choices.Pick<std::uint32_t>({0x7f80, 0xff80, 0x7fc0}), 2));
+      return;
+    default:
+      patch(choices.Below(512),
+            Bytes(choices.Pick<std::uint32_t>({0x7f, 0x80, 0x7e}), 1));
   }
 }
 
@@ -203,6 +302,9 @@ Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options) {
   Pool pool;
   pool.set_page_size(
       choices.Pick<std::uint32_t>({1, 1, 2, 2, 3, 4, 5, 8, 16, 64}));
+  if (choices.OneIn(48)) {
+    pool.set_page_size(choices.Pick<std::uint32_t>({128, 256}));
+  }
   const std::uint32_t page = pool.page_size();
   pool.set_pages(1 + choices.Below(page >= 16 ? 2 : page >= 4 ? 3 : 6));
   if (!options.small && choices.OneIn(4)) {
@@ -224,7 +326,12 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   Decode decode;
   decode.set_queries(Queries(choices));
   decode.set_heads(Heads(choices));
-  if (!choices.OneIn(3)) decode.set_pe_dim(64);
+  if (!choices.OneIn(3)) {
+    decode.set_pe_dim(64);
+  } else if (decode.heads() == 1 && choices.OneIn(2)) {
+    // What a reserved tail would meet is the next row of q.
+    decode.set_heads(2);
+  }
   Indices& indices = *decode.mutable_indices();
   indices.set_rows(decode.queries());
   indices.set_width(Width(choices));
@@ -232,6 +339,10 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   if (many) {
     decode.set_heads(1);
     indices.set_width(1 + choices.Below(3));
+  } else if (IsWide(indices.width())) {
+    decode.set_queries(1);
+    decode.set_heads(1);
+    indices.set_rows(1);
   } else if (decode.heads() > 8) {
     decode.set_queries(1);
     indices.set_rows(1);
@@ -257,7 +368,8 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   indices.set_limit(choices.OneIn(8) ? 1 + choices.Below(Slots(pool))
                                      : Slots(pool));
   Masks(choices, indices);
-  if (many ? !choices.OneIn(4) : choices.OneIn(3)) Lengths(choices, decode);
+  if (many ? !choices.OneIn(4) : choices.OneIn(3))
+    Lengths(choices, pool, decode);
   Query(choices, decode);
   decode.set_softmax_scale_bits(
       Bits(choices.Pick({1 / 24.0f, 1 / 24.0f, 0.0721687824f, 1.0f, 0.125f})));
@@ -266,12 +378,17 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
       decode.add_sink_bits(SinkBits(choices));
     }
   }
-  if (choices.OneIn(2)) decode.set_splits(1 + choices.Below(3));
+  if (choices.OneIn(2)) {
+    decode.set_splits(choices.OneIn(6)
+                          ? choices.Pick<std::uint32_t>({8, 16, 32})
+                          : 1 + choices.Below(3));
+  }
   if (choices.OneIn(3)) {
     const std::uint32_t width = indices.width();
     decode.set_declared_topk(choices.Pick<std::uint32_t>(
         {width, width + 1, std::max(width - 1, 1u), std::max(width - 1, 1u),
          std::max(width / 2, 1u), 1 + choices.Below(width)}));
+    if (width == 2176) decode.set_declared_topk(2048);
   }
   if (decode.queries() > 1 && choices.OneIn(3)) {
     decode.set_query_length(decode.queries());
@@ -294,6 +411,8 @@ void GenerateDecodeProgram(Choices& choices, const GeneratorOptions& options,
   if (choices.OneIn(4)) {
     PoisonRow(choices, pool, first);
     RepairDecode(first, pool, options);
+  } else if (choices.OneIn(5)) {
+    OddKeyRow(choices, pool, first);
   }
   if (choices.OneIn(32)) {
     Decode second = GenerateDecode(choices, pool, options);

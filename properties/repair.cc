@@ -164,9 +164,10 @@ CaseLimits LimitsOf(const GeneratorOptions& options) {
   // Small: 65 tokens and 300 rows are about 1 ms each on the host backend; 2176
   // is the widest index buffer in use (2048 with its tail, to 128).
   if (options.small)
-    return {256, 512, 80, 300, 48, 320, 64, 2304, 4608, 80, 256, 384, 6};
-  return {256,  16384,    2048, 4096, 512,      4096, 1024,
-          2304, 1u << 18, 512,  2304, 1u << 16, 24};
+    return {256,  512, 80,   300, 48,  320, 64, 2304,
+            4608, 80,  2304, 384, 256, 64,  6};
+  return {256,      16384, 2048, 4096,     512,  4096, 1024, 2304,
+          1u << 18, 512,   2304, 1u << 16, 2304, 2304, 24};
 }
 
 void RepairPool(Pool& pool, const GeneratorOptions& options) {

@@ -22,6 +22,10 @@ struct CaseLimits {
   std::uint32_t decode_queries;
   std::uint32_t decode_width;
   std::uint64_t decode_cells;  // queries * heads * width
+  // Rows that are wider than this come alone and have few keys: masked lanes
+  // cost little.
+  std::uint32_t decode_dense_width;
+  std::uint32_t decode_wide_keys;
   int steps;
 };
 CaseLimits LimitsOf(const GeneratorOptions& options);

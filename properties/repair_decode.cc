@@ -83,11 +83,21 @@ void RepairDecode(Decode& decode, const Pool& pool,
   }
   Indices& indices = *decode.mutable_indices();
   indices.set_width(std::clamp(indices.width(), 1u, limits.decode_width));
+  const bool wide = indices.width() > limits.decode_dense_width;
+  if (wide) {
+    decode.set_queries(std::min(decode.queries(), 1u));
+    if (decode.heads() <= kMaxHeads) {
+      decode.set_heads(std::min(decode.heads(), 1u));
+    }
+    indices.set_valid(std::min(indices.valid(), limits.decode_wide_keys));
+  }
   // A call costs queries * heads * width; 129 heads are refused.
   const auto cells = [&] {
     return std::uint64_t{decode.queries()} * decode.heads() * indices.width();
   };
-  if (decode.heads() <= kMaxHeads) {
+  if (wide) {
+    // Bounded by its keys.
+  } else if (decode.heads() <= kMaxHeads) {
     if (cells() > limits.decode_cells) {
       decode.set_queries(std::max<std::uint32_t>(
           1, static_cast<std::uint32_t>(limits.decode_cells /
@@ -126,7 +136,7 @@ void RepairDecode(Decode& decode, const Pool& pool,
         0);
   }
   for (std::int32_t& length : *decode.mutable_lengths()) {
-    length = std::max(length, 0);
+    length = std::max(length, -1);
   }
   RepairLanes(decode, std::int64_t{pool.page_size()} * pool.pages());
   const float scale = std::bit_cast<float>(decode.softmax_scale_bits());

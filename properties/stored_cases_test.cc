@@ -1,5 +1,5 @@
 // Every stored case builds and is right on the builtin kernels: the small ones
-// and the regressions under every relation too.
+// and the regressions under every relation and in every arithmetic too.
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -24,8 +24,9 @@ std::vector<std::string> CasesIn(const std::string& folder) {
   return paths;
 }
 
-void ExpectRight(const std::string& folder, bool relations) {
-  absl::StatusOr<TargetSet> targets = MakeTargetSet("builtin");
+void ExpectRight(const std::string& folder, bool relations,
+                 const char* target = "builtin") {
+  absl::StatusOr<TargetSet> targets = MakeTargetSet(target);
   ASSERT_TRUE(targets.ok());
   const std::unique_ptr<Executor> executor = MakeHostExecutor();
   CaseChecker checker(*targets, *executor);
@@ -50,6 +51,13 @@ void ExpectRight(const std::string& folder, bool relations) {
 
 TEST(StoredCases, Small) { ExpectRight("corpus/small", true); }
 TEST(StoredCases, Regressions) { ExpectRight("corpus/regressions", true); }
+TEST(StoredCases, RegressionsInEveryArithmetic) {
+  for (const char* target : {"builtin:bf16-partials", "builtin:e4m3",
+                             "builtin:e4m3-two-pass", "builtin:flashmla"}) {
+    SCOPED_TRACE(target);
+    ExpectRight("corpus/regressions", true, target);
+  }
+}
 TEST(StoredCases, Large) { ExpectRight("corpus/large", false); }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
-#include "fuzz/worker/fields.h"
+#include "properties/fields.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -64,6 +64,31 @@ Json PowerJson(const Totals& totals) {
         static_cast<double>(totals.power[i]) / static_cast<double>(steps);
   }
   return power;
+}
+
+// One entry a field: what the campaign saw, and where it steered.
+Json PowerTableJson(const Totals& totals) {
+  Json table = Json::array();
+  const std::vector<Field>& fields = AllFields();
+  for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
+    if (steps == 0) continue;
+    Json row;
+    row["field"] = fields[i].name;
+    row["share"] =
+        static_cast<double>(totals.power[i]) / static_cast<double>(steps);
+    row["sampled"] = steps;
+    row["made_for"] = totals.made_for[i];
+    row["made_for_sampled"] = totals.made_sampled[i];
+    // Null: no case made for the field was sampled.
+    row["made_for_share"] =
+        totals.made_sampled[i] == 0
+            ? Json(nullptr)
+            : Json(static_cast<double>(totals.made_informative[i]) /
+                   static_cast<double>(totals.made_sampled[i]));
+    table.push_back(row);
+  }
+  return table;
 }
 
 // What did not run, and why: never a silent pass.
@@ -144,6 +169,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   }
   json["power"] = PowerJson(totals);
   json["power_samples"] = totals.power_samples;
+  json["power_table"] = PowerTableJson(totals);
   json["relations"] = Json::object();
   const std::vector<Relation>& relations = AllRelations();
   for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {

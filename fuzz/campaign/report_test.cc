@@ -4,6 +4,7 @@
 
 #include "corpus/codec.h"
 #include "gtest/gtest.h"
+#include "properties/fields.h"
 
 namespace mlafuzz {
 namespace {
@@ -73,6 +74,7 @@ void ExpectSchema(const Json& json) {
            Wanted{"command", Json::value_t::string},
            Wanted{"build", Json::value_t::object},
            Wanted{"power", Json::value_t::object},
+           Wanted{"power_table", Json::value_t::array},
            Wanted{"relations", Json::value_t::object},
            Wanted{"skipped", Json::value_t::array},
        }) {
@@ -108,6 +110,41 @@ TEST(Report, FollowsTheSchema) {
   EXPECT_EQ(json["findings"][0]["id"], "writer-tail-tail-unchanged");
   EXPECT_EQ(json["findings"][0]["executions_to_find"], 12);
   EXPECT_EQ(json["cases_per_second"], 5.0);
+}
+
+// Field, share, sampled steps, and the same of cases made for the field.
+TEST(Report, PowerTable) {
+  CampaignResult result = Result();
+  const int tail = FieldNumber("writer.tail");
+  result.totals.power_samples = 70;
+  result.totals.power_steps[static_cast<std::size_t>(Kernel::kWriter)] = 80;
+  result.totals.power[tail] = 20;
+  result.totals.made_for[tail] = 40;
+  result.totals.made_sampled[tail] = 10;
+  result.totals.made_informative[tail] = 9;
+  const Json json = ReportJson(Options(), result, BuildInfo());
+  const Json* row = nullptr;
+  for (const Json& r : json["power_table"]) {
+    EXPECT_EQ(r["sampled"], 80) << r["field"];  // of the writer alone
+    if (r["field"] == "writer.tail") row = &r;
+    if (r["field"] == "writer.nan") {
+      EXPECT_EQ(r["share"], 0.0);
+      EXPECT_TRUE(r["made_for_share"].is_null());
+    }
+  }
+  ASSERT_NE(row, nullptr);
+  EXPECT_EQ((*row)["share"], 0.25);
+  EXPECT_EQ((*row)["made_for"], 40);
+  EXPECT_EQ((*row)["made_for_sampled"], 10);
+  EXPECT_EQ((*row)["made_for_share"], 0.9);
+  const std::string text = ReportText(Options(), result, BuildInfo());
+  for (const char* words :
+       {"of 70 sampled cases",
+        "writer.tail                25.0%       80           40      90.0%",
+        "writer.nan                  0.0%       80            0          -",
+        "could not have seen: writer.scale, "}) {
+    EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
+  }
 }
 
 TEST(Report, ExitCodes) {

@@ -11,7 +11,7 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/report.h"
-#include "fuzz/worker/fields.h"
+#include "properties/fields.h"
 
 namespace mlafuzz {
 namespace {
@@ -71,6 +71,40 @@ std::string FindingText(const CampaignOptions& options,
   return text;
 }
 
+// Field by field: of the sampled steps of its kernel, how many could have seen
+// another rule; the same of cases that were made for it.
+std::string PowerText(const Totals& totals) {
+  std::string text = absl::StrCat(
+      "power: share of ", Grouped(totals.power_samples),
+      " sampled cases that could have seen a change of the field\n",
+      "  field                      share  sampled   made for it  its share\n");
+  std::vector<std::string> blind;
+  const std::vector<Field>& fields = AllFields();
+  for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
+    if (steps == 0) continue;
+    if (totals.power[i] == 0 && totals.made_informative[i] == 0) {
+      blind.push_back(fields[i].name);
+    }
+    const auto percent = [](std::uint64_t part, std::uint64_t whole) {
+      return whole == 0
+                 ? std::string("-")
+                 : absl::StrFormat("%.1f%%", 100.0 * static_cast<double>(part) /
+                                                 static_cast<double>(whole));
+    };
+    absl::StrAppendFormat(
+        &text, "  %-24s %7s %8s %12s %10s\n", fields[i].name,
+        percent(totals.power[i], steps), Grouped(steps),
+        Grouped(totals.made_for[i]),
+        percent(totals.made_informative[i], totals.made_sampled[i]));
+  }
+  if (!blind.empty()) {
+    absl::StrAppend(&text, "could not have seen: ", absl::StrJoin(blind, ", "),
+                    "\n");
+  }
+  return text;
+}
+
 // What the campaign never did, so that silence is not taken for proof.
 std::string GapsText(const CampaignOptions& options, const Totals& totals) {
   std::vector<std::string> knobs;
@@ -84,28 +118,7 @@ std::string GapsText(const CampaignOptions& options, const Totals& totals) {
   std::string text =
       absl::StrCat("value classes never exercised: ",
                    knobs.empty() ? "none" : absl::StrJoin(knobs, ", "), "\n");
-  std::vector<std::string> seen, blind;
-  const std::vector<Field>& fields = AllFields();
-  for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
-    const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
-    if (steps == 0) continue;
-    if (totals.power[i] == 0) {
-      blind.push_back(fields[i].name);
-    } else {
-      seen.push_back(
-          absl::StrFormat("%s %.1f%%", fields[i].name,
-                          100.0 * static_cast<double>(totals.power[i]) /
-                              static_cast<double>(steps)));
-    }
-  }
-  absl::StrAppend(&text, "could have seen a change of (share of ",
-                  Grouped(totals.power_samples), " sampled cases): ",
-                  seen.empty() ? "nothing" : absl::StrJoin(seen, ", "), "\n");
-  if (!blind.empty()) {
-    absl::StrAppend(&text, "could not have seen: ", absl::StrJoin(blind, ", "),
-                    "\n");
-  }
-  return text;
+  return text + PowerText(totals);
 }
 
 }  // namespace

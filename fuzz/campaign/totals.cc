@@ -30,6 +30,9 @@ void Totals::Add(const WorkerStatus& status) {
   power_samples += status.power_samples;
   AddAll(power_steps, status.power_steps);
   AddAll(power, status.power);
+  AddAll(made_for, status.made_for);
+  AddAll(made_sampled, status.made_sampled);
+  AddAll(made_informative, status.made_informative);
 }
 
 }  // namespace mlafuzz

@@ -30,6 +30,9 @@ struct Totals {
   Count power_samples = 0;
   std::array<Count, kKernels> power_steps = {};
   std::array<Count, kMaxFields> power = {};
+  std::array<Count, kMaxFields> made_for = {};
+  std::array<Count, kMaxFields> made_sampled = {};
+  std::array<Count, kMaxFields> made_informative = {};
   // Not sums: the largest of the workers.
   Count coverage = 0;
   Count corpus = 0;

@@ -33,7 +33,7 @@ void MutateIndices(Indices& indices, std::uint32_t slots, Choices& choices) {
       break;
     case 3:
       indices.set_width(choices.Pick<std::uint32_t>(
-          {1, 2, 3, 7, 63, 64, 65, 66, 127, 128, 129, width + 1}));
+          {1, 2, 3, 7, 63, 64, 65, 66, 127, 128, 129, 256, 2176, width + 1}));
       if (indices.row_stride() != 0)
         indices.set_row_stride(indices.width() + 1);
       break;
@@ -126,7 +126,7 @@ void MutateDecode(Decode& decode, const Pool& pool, Choices& choices,
       if (decode.lengths_size() > 0) {
         decode.set_lengths(
             static_cast<int>(choices.Below(decode.lengths_size())),
-            static_cast<std::int32_t>(choices.Below(indices.width() + 2)));
+            static_cast<std::int32_t>(choices.Below(indices.width() + 3)) - 1);
       }
       break;
     case 8:

@@ -22,6 +22,7 @@ std::size_t Put(const Case& c, std::uint8_t* out, std::size_t max_size) {
 std::size_t MutateBytes(std::uint8_t* data, std::size_t size,
                         std::size_t max_size, Choices choices,
                         const GeneratorOptions& options) {
+  if (options.steering != nullptr) options.steering->made_for = -1;
   absl::StatusOr<Case> c = ParseCase(BytesView(data, size));
   if (c.ok()) {
     MutateCase(*c, choices, options);
@@ -33,6 +34,7 @@ std::size_t MutateBytes(std::uint8_t* data, std::size_t size,
 std::size_t CrossOverBytes(absl::string_view a, absl::string_view b,
                            std::uint8_t* out, std::size_t max_size,
                            Choices choices, const GeneratorOptions& options) {
+  if (options.steering != nullptr) options.steering->made_for = -1;
   const absl::StatusOr<Case> first = ParseCase(a);
   const absl::StatusOr<Case> second = ParseCase(b);
   if (!first.ok() || !second.ok()) return 0;

@@ -111,6 +111,25 @@ TEST(Campaign, TheSameSeedFindsTheSameAfterTheSameCalls) {
   }
 }
 
+// Where a campaign steers follows from its seed: so does what it has seen.
+TEST(Campaign, TheSameSeedSteersAlike) {
+  auto options = ShortCampaign("builtin", {"writer", "decode"});
+  options.cases = 3000;
+  const CampaignResult a = RunShort(options), b = RunShort(options);
+  EXPECT_EQ(a.totals.power_steps, b.totals.power_steps);
+  EXPECT_EQ(a.totals.power, b.totals.power);
+  EXPECT_EQ(a.totals.made_for, b.totals.made_for);
+  EXPECT_EQ(a.totals.made_sampled, b.totals.made_sampled);
+  EXPECT_EQ(a.totals.made_informative, b.totals.made_informative);
+  std::uint64_t sampled = 0, informative = 0;
+  for (std::size_t i = 0; i < a.totals.made_for.size(); ++i) {
+    sampled += a.totals.made_sampled[i];
+    informative += a.totals.made_informative[i];
+  }
+  EXPECT_GT(sampled, 20u);
+  EXPECT_GE(informative * 10, sampled * 9);
+}
+
 TEST(Campaign, SeveralJobsShareTheCases) {
   auto options = ShortCampaign("builtin", {"convert"});
   options.jobs = 3;

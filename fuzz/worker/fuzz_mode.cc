@@ -11,11 +11,12 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/worker/failures.h"
-#include "fuzz/worker/fields.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/semantic_counters.h"
+#include "fuzz/worker/steering.h"
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
+#include "properties/fields.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -23,6 +24,8 @@ namespace {
 
 // InformativeFields costs one Expect a neighbour, tens of times a case.
 constexpr std::uint64_t kCasesPerPowerSample = 64;
+// One field of a case made for it costs a few.
+constexpr std::uint64_t kMadePerSample = 4;
 
 std::size_t Index(Kernel kernel) { return static_cast<std::size_t>(kernel); }
 
@@ -49,6 +52,8 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
 
 bool FuzzMode::OneInput(absl::string_view bytes) {
   status_.Add(status_.inputs);
+  // The engine runs what it made last; a stored case was made for nobody.
+  const int made_for = std::exchange(steering_.made_for, -1);
   const absl::StatusOr<Case> c = ParseCase(bytes);
   if (!c.ok() || !CallsKernelUnderTest(*c)) {
     status_.Add(status_.rejected);
@@ -80,6 +85,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
     if (built) {
       if (foreign_) CountSemantics(result_);
       Count(result_);
+      if (made_for >= 0) CountMadeFor(result_, made_for);
       Record(result_, canonical);
     }
   }
@@ -153,24 +159,54 @@ void FuzzMode::CountPower(const CaseResult& result) {
   oracle::PoolHistory history(result.image, result.observation);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {
-    const StepImage& step = result.image.steps[i];
-    if (step.is_patch) continue;
-    const Contract* contract = contracts[Index(step.kernel)];
-    if (contract == nullptr) continue;
-    const Validity validity =
-        Classify(*contract, result.image, static_cast<int>(i)).validity;
-    if (validity != Validity::kValid && validity != Validity::kBoundary) {
-      continue;
-    }
-    status_.Add(status_.power_steps[Index(step.kernel)]);
-    for (const std::string& field : InformativeFields(
-             *contract, result.image, static_cast<int>(i), history.before())) {
+    if (!MayJudge(result, i)) continue;
+    const Kernel kernel = result.image.steps[i].kernel;
+    status_.Add(status_.power_steps[Index(kernel)]);
+    for (const std::string& field :
+         InformativeFields(*contracts[Index(kernel)], result.image,
+                           static_cast<int>(i), history.before())) {
       const int at = FieldNumber(field);
       if (at >= 0 && static_cast<std::size_t>(at) < kMaxFields) {
         status_.Add(status_.power[at]);
       }
     }
   }
+  steering_.weights = SteeringWeights(status_);
+}
+
+void FuzzMode::CountMadeFor(const CaseResult& result, int number) {
+  const auto at = static_cast<std::size_t>(number);
+  if (at >= kMaxFields) return;
+  const std::uint64_t made = status_.made_for[at];
+  status_.Add(status_.made_for[at]);
+  if (made % kMadePerSample != 0) return;
+  status_.Add(status_.made_sampled[at]);
+  const Field& field = AllFields()[at];
+  const Contract* contract =
+      session_->checker().contracts()[Index(field.kernel)];
+  oracle::PoolHistory history(result.image, result.observation);
+  for (std::size_t i = 0; i < result.observation.steps.size();
+       ++i, history.Advance()) {
+    if (result.image.steps[i].kernel != field.kernel || !MayJudge(result, i)) {
+      continue;
+    }
+    if (IsInformative(*contract, result.image, static_cast<int>(i),
+                      history.before(), field.name)) {
+      status_.Add(status_.made_informative[at]);
+      return;
+    }
+  }
+}
+
+// Whether a contract says anything of the step.
+bool FuzzMode::MayJudge(const CaseResult& result, std::size_t step) const {
+  const StepImage& s = result.image.steps[step];
+  if (s.is_patch) return false;
+  const Contract* contract = session_->checker().contracts()[Index(s.kernel)];
+  if (contract == nullptr) return false;
+  const Validity validity =
+      Classify(*contract, result.image, static_cast<int>(step)).validity;
+  return validity == Validity::kValid || validity == Validity::kBoundary;
 }
 
 // One fault fails several checks of a step, each with an explanation of its

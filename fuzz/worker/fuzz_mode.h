@@ -39,11 +39,15 @@ class FuzzMode {
         status_(status),
         distinct_(request.out(), request.job() % 1000),
         generator_(GeneratorFor(std::vector<std::string>(
-            request.kernels().begin(), request.kernels().end()))) {}
+            request.kernels().begin(), request.kernels().end()))) {
+    generator_.steering = &steering_;
+  }
 
   bool CallsKernelUnderTest(const Case& c) const;
   void Count(const CaseResult& result);
   void CountPower(const CaseResult& result);
+  void CountMadeFor(const CaseResult& result, int field);
+  bool MayJudge(const CaseResult& result, std::size_t step) const;
   void CountExecutions();
   void Record(const CaseResult& result, absl::string_view bytes);
   void Write(const Failure& failure, absl::string_view bytes);
@@ -55,7 +59,8 @@ class FuzzMode {
   std::unique_ptr<DiffPair> diff_;  // null unless two targets are compared
   DistinctCases distinct_;
   CauseFilter filter_;
-  GeneratorOptions generator_;
+  Steering steering_;
+  GeneratorOptions generator_;  // points at steering_
   CaseResult result_;
 };
 

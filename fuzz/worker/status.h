@@ -52,7 +52,13 @@ struct WorkerStatus {
   std::array<Counter, kMaxRelations> relations;
   Counter power_samples;
   std::array<Counter, kKernels> power_steps;
-  std::array<Counter, kMaxFields> power;  // by fields.h numbers
+  // By numbers of properties/fields.h: of the sampled steps, how many were
+  // informative; cases made for the field, how many of them were sampled, and
+  // of those how many were informative for it.
+  std::array<Counter, kMaxFields> power;
+  std::array<Counter, kMaxFields> made_for;
+  std::array<Counter, kMaxFields> made_sampled;
+  std::array<Counter, kMaxFields> made_informative;
 
   Counter case_size;
   std::array<char, kMaxCaseBytes> case_bytes;

@@ -62,7 +62,7 @@ bool DecodesApart(const DecodeExpectation& a, const DecodeExpectation& b) {
 
 std::vector<std::string> InformativeDecodeFields(
     const Contract& contract, const CaseImage& image, int step,
-    absl::Span<const std::uint8_t> pool_before) {
+    absl::Span<const std::uint8_t> pool_before, absl::string_view only) {
   std::vector<std::string> fields;
   const Validity validity = ClassifyDecode(contract, image, step).validity;
   if (validity != Validity::kValid && validity != Validity::kBoundary) {
@@ -71,6 +71,7 @@ std::vector<std::string> InformativeDecodeFields(
   const DecodeExpectation expected =
       ExpectDecode(contract, image, step, pool_before);
   for (const Neighbour& neighbour : Neighbours(contract, Kernel::kDecode)) {
+    if (!only.empty() && neighbour.field != only) continue;
     if (!fields.empty() && fields.back() == neighbour.field) continue;
     const bool refused =
         ClassifyDecode(neighbour.contract, image, step).validity ==

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
@@ -55,10 +56,11 @@ bool DecodesApart(const DecodeExpectation& a, const DecodeExpectation& b);
 // Fields of qk, v and decode of which some other value would show: the two
 // expectations are apart by more than both bounds (for bf16 outputs: no word
 // fits both) in at least one value, or the call would be refused, or read
-// outside the pool. Costs one ExpectDecode a neighbour.
+// outside the pool. Costs one ExpectDecode a neighbour. `only`: that field
+// alone; empty: all.
 std::vector<std::string> InformativeDecodeFields(
     const Contract& contract, const CaseImage& image, int step,
-    absl::Span<const std::uint8_t> pool_before);
+    absl::Span<const std::uint8_t> pool_before, absl::string_view only = "");
 
 }  // namespace mlafuzz
 

@@ -38,6 +38,19 @@ class Twin {
     return "";
   }
 
+  // The cause of the first failure of what is generated from seed 0 on.
+  std::string FirstCause(const GeneratorOptions& options) {
+    for (int seed = 0; seed < 50000; ++seed) {
+      Choices choices(seed);
+      if (const std::string cause = CauseOf(GenerateCase(choices, options));
+          !cause.empty()) {
+        return cause;
+      }
+    }
+    ADD_FAILURE() << "nothing fails";
+    return "";
+  }
+
   // A case with that cause in it that is as rich as generated ones get: the
   // largest of the first `failures` that fail.
   Case RichFailure(const std::string& cause, int failures,
@@ -262,10 +275,11 @@ TEST_P(DecodeQuality, FindsASmallCase) {
       .writer = false, .gather = false, .convert = false, .decode = true};
   const DecodeMinimum& want = GetParam();
   Twin twin(want.target);
-  const Case rich = twin.RichFailure(want.cause, 4, kDecodes);
+  const std::string cause = want.cause;
+  const Case rich = twin.RichFailure(cause, 4, kDecodes);
   MinimizeProgress progress;
-  const Case minimal = twin.Minimal(want.cause, rich, &progress);
-  EXPECT_EQ(twin.CauseOf(minimal), want.cause);
+  const Case minimal = twin.Minimal(cause, rich, &progress);
+  EXPECT_EQ(twin.CauseOf(minimal), cause);
   ASSERT_EQ(minimal.steps_size(), 1);
   const Decode& decode = minimal.steps(0).decode();
   EXPECT_EQ(decode.queries(), want.queries) << FormatCaseText(minimal);
@@ -280,13 +294,19 @@ TEST_P(DecodeQuality, FindsASmallCase) {
   EXPECT_EQ(minimal.pool().pages() * minimal.pool().page_size() <= 2, true)
       << FormatCaseText(minimal);
   EXPECT_LT(progress.tries, 5000u);
-  const Case again = twin.Minimal(want.cause, minimal);
+  const Case again = twin.Minimal(cause, minimal);
   EXPECT_EQ(CanonicalBinary(again), CanonicalBinary(minimal));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Twins, DecodeQuality,
     testing::Values(
+        DecodeMinimum{"mutant:both-pow2-scale",
+                      "decode/qk.scale_rule=SCALE_POW2_FLOOR+"
+                      "v.scale_rule=SCALE_POW2_FLOOR",
+                      1, 1, 1},
+        DecodeMinimum{"mutant:all-masked-unit-weight",
+                      "decode/decode.empty_row=UNIT_WEIGHTS", 1, 1, 0},
         DecodeMinimum{"mutant:qk-pow2-scale",
                       "decode/qk.scale_rule=SCALE_POW2_FLOOR", 1, 1, 1},
         DecodeMinimum{"mutant:v-pow2-scale",
@@ -305,6 +325,35 @@ INSTANTIATE_TEST_SUITE_P(
                       2},
         DecodeMinimum{"mutant:split-partial-dropped",
                       "decode/split-partial-dropped", 1, 65, 2}));
+
+// Of every other wrong decode, by whatever cause it fails first: never more
+// than one query, one head, two lanes and two keys.
+class DecodeShape : public testing::TestWithParam<const char*> {};
+
+TEST_P(DecodeShape, IsOneQueryOneHeadTwoKeysAtMost) {
+  constexpr GeneratorOptions kDecodes = {
+      .writer = false, .gather = false, .convert = false, .decode = true};
+  Twin twin(GetParam());
+  const std::string cause = twin.FirstCause(kDecodes);
+  const Case minimal =
+      twin.Minimal(cause, twin.RichFailure(cause, 4, kDecodes));
+  EXPECT_EQ(twin.CauseOf(minimal), cause);
+  ASSERT_EQ(minimal.steps_size(), 1);
+  const Decode& decode = minimal.steps(0).decode();
+  EXPECT_EQ(decode.queries(), 1u) << FormatCaseText(minimal);
+  EXPECT_EQ(decode.heads(), 1u) << FormatCaseText(minimal);
+  EXPECT_LE(decode.indices().width(), 2u) << FormatCaseText(minimal);
+  int keys = 0;
+  for (const std::int32_t index : ExpandIndices(decode.indices())) {
+    keys += index >= 0;
+  }
+  EXPECT_LE(keys, 2) << FormatCaseText(minimal);
+}
+
+INSTANTIATE_TEST_SUITE_P(Twins, DecodeShape,
+                         testing::Values("mutant:masked-lane-reads-slot0",
+                                         "mutant:leading-block-nan",
+                                         "mutant:tail-read-as-rope"));
 
 // Searches whose answer is known without any kernel.
 TEST(MinimizeTest, KeepsOnlyWhatTheTestAsksFor) {

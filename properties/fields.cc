@@ -1,4 +1,4 @@
-#include "fuzz/worker/fields.h"
+#include "properties/fields.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-#ifndef MLAFUZZ_FUZZ_WORKER_FIELDS_H_
-#define MLAFUZZ_FUZZ_WORKER_FIELDS_H_
+#ifndef MLAFUZZ_PROPERTIES_FIELDS_H_
+#define MLAFUZZ_PROPERTIES_FIELDS_H_
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ struct Field {
 };
 
 // All fields that Neighbours() varies, in a fixed order; an index into this is
-// a field's number in WorkerStatus::power.
+// a field's number.
 const std::vector<Field>& AllFields();
 
 // -1 if there is no such field.
@@ -23,4 +23,4 @@ int FieldNumber(const std::string& name);
 
 }  // namespace mlafuzz
 
-#endif  // MLAFUZZ_FUZZ_WORKER_FIELDS_H_
+#endif  // MLAFUZZ_PROPERTIES_FIELDS_H_

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "properties/generate_for_parts.h"
+#include "properties/repair.h"
+
+namespace mlafuzz {
+namespace {
+
+bool ReadsRows(const Gather& gather) {
+  for (const std::int32_t rows : gather.seq_lens()) {
+    if (rows > 0) return true;
+  }
+  return gather.seq_lens_size() == 0 && gather.workspace_starts_size() > 0 &&
+         gather.workspace_starts(0) <
+             static_cast<std::int32_t>(gather.dst_rows());
+}
+
+// A gather of at least one row.
+Gather& ReadingGather(Choices& choices, const GeneratorOptions& options,
+                      Case& c) {
+  Gather& gather = *c.add_steps()->mutable_gather();
+  do {
+    gather = GenerateGather(choices, c.pool(), options);
+  } while (!ReadsRows(gather));
+  return gather;
+}
+
+// A gather of rows with codes of all kinds and scales of class `scales`.
+void GatherOfRows(Choices& choices, const GeneratorOptions& options, Case& c,
+                  Fill::Scales scales) {
+  *c.mutable_pool() = GeneratePool(choices, options);
+  SetFill(choices, Fill::ROWS, scales, *c.mutable_pool()->mutable_fill());
+  ReadingGather(choices, options, c);
+}
+
+void ForNopeTail(Choices& choices, const GeneratorOptions& options, Case& c) {
+  *c.mutable_pool() = GeneratePool(choices, options);
+  ReadingGather(choices, options, c).set_nope(true);
+}
+
+// Several requests of one row or two each, one behind the other in dst.
+Gather& ShortRequests(Choices& choices, const GeneratorOptions& options,
+                      Case& c) {
+  const std::uint32_t page = c.pool().page_size();
+  Gather& gather = *c.add_steps()->mutable_gather();
+  const std::uint32_t requests = 2 + choices.Below(choices.OneIn(4) ? 12 : 3);
+  const bool lens = choices.OneIn(3);
+  const bool firsts = choices.OneIn(2);
+  std::uint32_t columns = 1;
+  std::uint32_t at = 0;
+  for (std::uint32_t i = 0; i < requests; ++i) {
+    const std::uint32_t rows = choices.OneIn(3) ? 2 : 1;
+    const std::uint32_t first =
+        firsts ? choices.Pick<std::uint32_t>({0, 1, page - 1, page, page + 1})
+               : 0;
+    gather.add_workspace_starts(static_cast<std::int32_t>(at));
+    if (lens) gather.add_seq_lens(static_cast<std::int32_t>(rows));
+    if (firsts) gather.add_seq_starts(static_cast<std::int32_t>(first));
+    columns = std::max(columns, (first + rows + page - 1) / page);
+    at += rows;
+  }
+  gather.set_dst_rows(at);
+  gather.set_nope(choices.OneIn(2));
+  Table& table = *gather.mutable_block_table();
+  table.set_rows(requests);
+  table.set_columns(columns + (choices.OneIn(3) ? 1 + choices.Below(2) : 0));
+  for (std::uint32_t i = 0; i < requests * table.columns(); ++i) {
+    table.mutable_pages()->add_values(choices.Below(c.pool().pages()));
+  }
+  return gather;
+}
+
+// More pages than the rows would fill.
+void ForPageTasks(Choices& choices, const GeneratorOptions& options, Case& c) {
+  Pool& pool = *c.mutable_pool();
+  do {
+    pool = GeneratePool(choices, options);
+  } while (pool.page_size() == 1);
+  Gather& gather = ShortRequests(choices, options, c);
+  RepairGather(gather, pool, options);
+}
+
+// A table that is a view of a wider one, and a row of it that is not the first.
+void ForTableRow(Choices& choices, const GeneratorOptions& options, Case& c) {
+  Pool& pool = *c.mutable_pool();
+  pool = ManyPages(choices, options);
+  SetFill(choices, choices.Pick({Fill::ROWS, Fill::RANDOM_BYTES}),
+          Fill::ARBITRARY, *pool.mutable_fill());
+  Gather& gather = ShortRequests(choices, options, c);
+  Table& table = *gather.mutable_block_table();
+  table.set_row_stride(table.columns() + 1 + choices.Below(8));
+  RepairGather(gather, pool, options);
+}
+
+void ForScale(Choices& choices, const GeneratorOptions& options, Case& c) {
+  GatherOfRows(choices, options, c,
+               choices.Pick({Fill::ARBITRARY, Fill::WIDE}));
+}
+
+void ForProduct(Choices& choices, const GeneratorOptions& options, Case& c) {
+  GatherOfRows(choices, options, c,
+               choices.Pick({Fill::ARBITRARY, Fill::WIDE}));
+}
+
+void ForNan(Choices& choices, const GeneratorOptions& options, Case& c) {
+  // A row of 512 codes of all kinds holds a NaN but once in fifty.
+  Pool& pool = *c.mutable_pool();
+  pool = GeneratePool(choices, options);
+  Fill& fill = *pool.mutable_fill();
+  if (choices.OneIn(2)) {
+    fill.Clear();
+    fill.set_byte(choices.Pick<std::uint32_t>({0x7f, 0xff}));
+  } else {
+    SetFill(choices, choices.Pick({Fill::ROWS, Fill::RANDOM_BYTES}),
+            static_cast<Fill::Scales>(choices.Below(5)), fill);
+  }
+  ReadingGather(choices, options, c);
+}
+
+void ForCodes(Choices& choices, const GeneratorOptions& options, Case& c) {
+  GatherOfRows(
+      choices, options, c,
+      choices.Pick({Fill::ARBITRARY, Fill::WIDE, Fill::POWERS_OF_TWO}));
+}
+
+}  // namespace
+
+// gather.table_columns is not among them: entries past the table are the
+// caller's duty.
+std::vector<FieldRecipe> GatherRecipes() {
+  return {
+      {"gather.nope_tail", ForNopeTail}, {"gather.page_tasks", ForPageTasks},
+      {"gather.table_row", ForTableRow}, {"gather.scale", ForScale},
+      {"gather.product", ForProduct},    {"gather.nan", ForNan},
+      {"gather.codes", ForCodes}};
+}
+
+}  // namespace mlafuzz
