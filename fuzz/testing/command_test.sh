@@ -89,6 +89,15 @@ expect 1 'refuses a valid call' \
   campaign --target=mutant:refuses-all --cases=200 --flavour=plain --out=i2
 expect 1 'hold the raw bytes of the input' \
   campaign --target=mutant:returns-inputs --cases=200 --flavour=plain --out=i3
+expect 1 'the decode left all .* rows as they were' \
+  campaign --target=mutant:does-nothing --kernels=decode --cases=200 \
+  --flavour=plain --out=i4
+expect 1 'the decode refuses a valid call' \
+  campaign --target=mutant:refuses-all --kernels=decode --cases=200 \
+  --flavour=plain --out=i5
+expect 1 'hold the raw bytes of the input, the latent part of the query' \
+  campaign --target=mutant:returns-inputs --kernels=decode --cases=200 \
+  --flavour=plain --out=i6
 
 # ---- Ctrl-C: a report, exit 0, no process left
 "${mlafuzz}" campaign --time=1h --jobs=2 --flavour=plain --out=stopped \
