@@ -97,6 +97,8 @@ INSTANTIATE_TEST_SUITE_P(All, RightDecode,
                          testing::Values("builtin", "builtin:bf16-partials",
                                          "builtin:e4m3",
                                          "builtin:e4m3-two-pass",
+                                         "builtin:flashinfer-arbitrary",
+                                         "builtin:flashinfer-pow2",
                                          "builtin:flashmla"));
 
 TEST(Campaign, TheSameSeedFindsTheSameAfterTheSameCalls) {
