@@ -135,8 +135,9 @@ std::vector<CompiledDecode> BuiltinDecodes() {
       Compiled<kE4m3QkPow2>(
           "builtin:e4m3-qk-pow2",
           "e4m3 that takes the exponent of scales for the logits, and says so"),
-      Compiled<kE4m3TwoPassQkPow2>("builtin:e4m3-two-pass-qk-pow2",
-                                   "e4m3-two-pass likewise"),
+      Compiled<kE4m3TwoPassQkPow2>(
+          "builtin:e4m3-two-pass-qk-pow2",
+          "e4m3-two-pass that takes the exponent of scales for the logits"),
       Compiled<kE4m3TwoPassVPow2>(
           "builtin:e4m3-two-pass-v-pow2",
           "e4m3-two-pass that takes the exponent of scales for the values"),
