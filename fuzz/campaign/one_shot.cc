@@ -155,6 +155,14 @@ absl::StatusOr<MinimizeResult> MinimizeInWorker(const Engine& engine,
                                       "minimize.result");
 }
 
+absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {
+  request.set_mode(WorkRequest::AB);
+  WatchdogLimits limits;
+  limits.idle_seconds = 600;
+  return RunForResult<AbResult>(engine, std::move(request), limits,
+                                "ab.result");
+}
+
 absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
                                           WorkRequest request) {
   request.set_mode(WorkRequest::BENCH);

@@ -40,6 +40,9 @@ absl::StatusOr<MinimizeResult> MinimizeInWorker(const Engine& engine,
                                                 WorkRequest request,
                                                 const WatchdogLimits& limits);
 
+// Aborted if a decode took its process with it.
+absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request);
+
 absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
                                           WorkRequest request);
 

@@ -67,6 +67,17 @@ void Row(const std::string& name, double per_second, double empty) {
               1e6 / per_second, 100 * per_second / empty);
 }
 
+// Work is linear in the keys and the heads; a slope above this is not.
+constexpr double kLinear = 1.05;
+
+void PrintGrowth(const BenchResult::Growth& growth) {
+  std::printf("  %-42s grows as n^%.2f%s:", growth.name().c_str(),
+              growth.slope(),
+              growth.slope() > kLinear ? ", MORE THAN LINEAR" : "");
+  for (const double ns : growth.nanoseconds()) std::printf(" %.4g", ns / 1e3);
+  std::printf(" us\n");
+}
+
 absl::Status BenchFlavour(const std::string& flavour, double seconds) {
   const auto engine = FindEngine(flavour);
   if (!engine.ok()) return engine.status();
@@ -84,6 +95,9 @@ absl::Status BenchFlavour(const std::string& flavour, double seconds) {
   if (!result.ok()) return result.status();
   for (const BenchResult::Timing& timing : result->timings()) {
     Row(timing.name(), timing.per_second(), *empty);
+  }
+  for (const BenchResult::Growth& growth : result->growths()) {
+    PrintGrowth(growth);
   }
   for (const char* kernel : {"writer", "gather", "convert", "decode"}) {
     const auto rate = WholeCampaign(*engine, kernel, 5 * seconds);

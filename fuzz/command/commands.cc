@@ -47,8 +47,9 @@ int UsageError(absl::string_view message) {
 
 const std::vector<Command>& AllCommands() {
   static const auto* commands = new std::vector<Command>{
-      CampaignCommand(), ReplayCommand(),  ExplainCommand(), MinimizeCommand(),
-      DiffCommand(),     TargetsCommand(), BenchCommand(),   PowerCommand()};
+      CampaignCommand(), ReplayCommand(), ExplainCommand(),
+      MinimizeCommand(), DiffCommand(),   TargetsCommand(),
+      BenchCommand(),    AbCommand(),     PowerCommand()};
   return *commands;
 }
 

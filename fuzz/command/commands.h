@@ -29,6 +29,7 @@ Command MinimizeCommand();
 Command DiffCommand();
 Command TargetsCommand();
 Command BenchCommand();
+Command AbCommand();
 Command PowerCommand();
 
 const std::vector<Command>& AllCommands();

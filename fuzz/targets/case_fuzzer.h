@@ -10,6 +10,10 @@
 
 namespace mlafuzz {
 
+// What a fuzz target's own file defines: the kernels that its cases call. The
+// entry points that engines look for come with this library.
+GeneratorOptions FuzzedKernels();
+
 // What the standalone fuzz targets share: an input is a case (binary or text),
 // checked against the target that $MLAFUZZ_TARGET names (default: builtin). A
 // failure is explained on stderr and aborts, as engines expect.

@@ -89,6 +89,15 @@ expect 1 'refuses a valid call' \
   campaign --target=mutant:refuses-all --cases=200 --flavour=plain --out=i2
 expect 1 'hold the raw bytes of the input' \
   campaign --target=mutant:returns-inputs --cases=200 --flavour=plain --out=i3
+expect 1 'the decode left all .* rows as they were' \
+  campaign --target=mutant:does-nothing --kernels=decode --cases=200 \
+  --flavour=plain --out=i4
+expect 1 'the decode refuses a (valid|boundary) call' \
+  campaign --target=mutant:refuses-all --kernels=decode --cases=200 \
+  --flavour=plain --out=i5
+expect 1 'hold the raw bytes of the input, the latent part of the query' \
+  campaign --target=mutant:returns-inputs --kernels=decode --cases=200 \
+  --flavour=plain --out=i6
 
 # ---- Ctrl-C: a report, exit 0, no process left
 "${mlafuzz}" campaign --time=1h --jobs=2 --flavour=plain --out=stopped \
@@ -159,5 +168,28 @@ expect 0 'equal, bit for bit' diff "${case_file}" --a=builtin \
   --b=control:thread-mapping --flavour=plain
 expect 1 'a passes; b fails' diff --cases=200 --a=builtin \
   --b=mutant:scale-reciprocal --flavour=plain --out=diff
+# The kernels that the other side replaces, and no others.
+expect 1 'kernels writer,' diff --cases=200 --a=builtin \
+  --b=mutant:scale-reciprocal --flavour=plain --out=diff-kernels
+
+# ---- ab
+few=(--rows=64 --heads=2 --topk=128)
+expect 0 'builtin:flashinfer-pow2 +0\.[0-9]{4} +0\.99' \
+  ab "${few[@]}" --spread=1.4
+expect 0 'reported +7\.0 +10\.2' ab "${few[@]}" --spread=1.4,18
+expect 0 '"relative_l2": 0\.00' ab "${few[@]}" --spread=1.4 --json
+expect 0 'mutant:qk-pow2-scale .* [2-9][0-9]*\.[0-9]$' \
+  ab "${few[@]}" --spread=3 --decode=mutant:qk-pow2-scale
+expect 1 'not supported on this device' \
+  ab "${few[@]}" --decode=mutant:refuses-all
+one_line 2 'rows must be 1 to 65536, got 0' ab --rows=0
+one_line 2 'top-k must be 1 to 65536, got 65537' ab --topk=65537
+one_line 2 'whole number' ab --heads=-1
+one_line 2 'needs numbers like' ab --spread=wide
+one_line 2 'spread must be 0 to 40, got nan' ab --spread=nan
+one_line 2 'has no decode of its own' ab --decode=mutant:nope-stale-tail
+one_line 2 'mutant:sink-dropped' ab --decode=mutant:sink-droped
+one_line 2 'needs a decode to compare' ab --against=builtin
+one_line 2 'takes no argument' ab cases
 
 exit "${failed}"

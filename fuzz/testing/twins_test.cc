@@ -93,11 +93,11 @@ TEST_P(RightDecode, IsNeverFlagged) {
             500u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, RightDecode,
-                         testing::Values("builtin", "builtin:bf16-partials",
-                                         "builtin:e4m3",
-                                         "builtin:e4m3-two-pass",
-                                         "builtin:flashmla"));
+INSTANTIATE_TEST_SUITE_P(
+    All, RightDecode,
+    testing::Values("builtin", "builtin:bf16-partials", "builtin:e4m3",
+                    "builtin:e4m3-two-pass", "builtin:flashinfer-arbitrary",
+                    "builtin:flashinfer-pow2", "builtin:flashmla"));
 
 TEST(Campaign, TheSameSeedFindsTheSameAfterTheSameCalls) {
   const auto options = ShortCampaign("mutant:gather-stale-tail", {"gather"});

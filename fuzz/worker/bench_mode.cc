@@ -1,7 +1,9 @@
 #include "fuzz/worker/bench_mode.h"
 
+#include <time.h>
+
 #include <algorithm>
-#include <chrono>
+#include <cmath>
 #include <functional>
 #include <string>
 #include <utility>
@@ -19,23 +21,35 @@
 namespace mlafuzz {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// Seconds that this process has had of a processor: other tenants of a shared
+// machine come and go.
+double ProcessSeconds() {
+  timespec now;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
-// Median over rounds of the time of one call, in ns. A median, because other
-// tenants of a shared machine come and go.
+// Median over rounds of the processor time of one call, in ns. A median,
+// because those tenants share caches too.
 double Time(double seconds, const std::function<void()>& call) {
   constexpr int kRounds = 5;
+  // Reading the clock costs half a microsecond.
+  constexpr double kLongCall = 1e-4;
+  double start = ProcessSeconds();
+  call();
+  const int batch = ProcessSeconds() - start > kLongCall ? 1 : 16;
   std::vector<double> rounds;
   for (int round = 0; round < kRounds; ++round) {
     std::uint64_t calls = 0;
-    const auto start = Clock::now();
-    std::chrono::duration<double> elapsed{};
+    start = ProcessSeconds();
+    double elapsed;
     do {
-      for (int i = 0; i < 16; ++i) call();
-      calls += 16;
-      elapsed = Clock::now() - start;
-    } while (elapsed.count() < seconds / kRounds);
-    rounds.push_back(elapsed.count() * 1e9 / static_cast<double>(calls));
+      for (int i = 0; i < batch; ++i) call();
+      calls += static_cast<std::uint64_t>(batch);
+      elapsed = ProcessSeconds() - start;
+    } while (elapsed < seconds / kRounds);
+    rounds.push_back(elapsed * 1e9 / static_cast<double>(calls));
   }
   std::sort(rounds.begin(), rounds.end());
   return rounds[kRounds / 2];
@@ -69,24 +83,39 @@ Case OneRowGather() {
   return c;
 }
 
-// One query, one head, 64 keys.
-Case OneQueryDecode() {
+// One query.
+Case OneQueryDecode(std::uint32_t heads, std::uint32_t keys) {
   Case c;
   c.mutable_pool()->set_page_size(64);
-  c.mutable_pool()->set_pages(1);
+  c.mutable_pool()->set_pages((keys + 63) / 64);
   c.mutable_pool()->mutable_fill()->set_kind(Fill::FINITE_ROWS);
   Decode& decode = *c.add_steps()->mutable_decode();
   decode.set_queries(1);
-  decode.set_heads(1);
+  decode.set_heads(heads);
   decode.set_pe_dim(64);
   decode.mutable_q()->set_pattern(Values::NORMAL_RANGE);
   Indices& indices = *decode.mutable_indices();
   indices.set_rows(1);
-  indices.set_width(64);
-  indices.set_valid(64);
-  indices.set_limit(64);
+  indices.set_width(keys);
+  indices.set_valid(keys);
+  indices.set_limit(keys);
   decode.set_softmax_scale_bits(0x3d2aaaab);  // 576^-0.5
   return c;
+}
+
+// Of the line through (log size, log time) that fits best.
+double LogLogSlope(const BenchResult::Growth& growth) {
+  const int n = growth.sizes_size();
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (int i = 0; i < n; ++i) {
+    const double log_size = std::log(growth.sizes(i));
+    const double log_time = std::log(growth.nanoseconds(i));
+    x += log_size;
+    y += log_time;
+    xx += log_size * log_size;
+    xy += log_size * log_time;
+  }
+  return (n * xy - x * y) / (n * xx - x * x);
 }
 
 class Bench {
@@ -142,6 +171,39 @@ class Bench {
     return absl::OkStatus();
   }
 
+  // How kernel and judge grow with a size of a decode.
+  absl::Status Growth(const std::string& what,
+                      const std::vector<std::uint32_t>& sizes,
+                      const std::function<Case(std::uint32_t)>& case_of,
+                      WorkerStatus& status) {
+    BenchResult::Growth kernel, judge;
+    const std::string range =
+        absl::StrCat(what, " ", sizes.front(), "..", sizes.back());
+    kernel.set_name(absl::StrCat("decode/stage+kernel, ", range));
+    judge.set_name(absl::StrCat("decode/judge, ", range));
+    const Contracts contracts = session_.checker().contracts();
+    for (const std::uint32_t size : sizes) {
+      status.Add(status.heartbeat);
+      const Case c = case_of(size);
+      const absl::StatusOr<CaseImage> image = BuildImage(c);
+      if (!image.ok()) return image.status();
+      std::vector<Observation> seen;
+      kernel.add_sizes(size);
+      kernel.add_nanoseconds(Time(seconds_, [&] {
+        seen.clear();
+        (void)session_.executor().Run(session_.targets(), {&*image, 1}, &seen);
+      }));
+      judge.add_sizes(size);
+      judge.add_nanoseconds(
+          Time(seconds_, [&] { (void)Judge(contracts, *image, seen[0]); }));
+    }
+    kernel.set_slope(LogLogSlope(kernel));
+    judge.set_slope(LogLogSlope(judge));
+    *result_.add_growths() = std::move(kernel);
+    *result_.add_growths() = std::move(judge);
+    return absl::OkStatus();
+  }
+
  private:
   Session& session_;
   double seconds_;
@@ -165,7 +227,20 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
     return s;
   }
   status.Add(status.heartbeat);
-  if (absl::Status s = bench.Kernel("decode", OneQueryDecode()); !s.ok()) {
+  if (absl::Status s = bench.Kernel("decode", OneQueryDecode(1, 64)); !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = bench.Growth(
+          "keys", {64, 128, 256, 512, 1024, 2048, 4096},
+          [](std::uint32_t keys) { return OneQueryDecode(1, keys); }, status);
+      !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = bench.Growth(
+          "heads", {1, 2, 4, 8, 16, 32, 64},
+          [](std::uint32_t heads) { return OneQueryDecode(heads, 64); },
+          status);
+      !s.ok()) {
     return s;
   }
   return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),

@@ -7,9 +7,10 @@
 
 namespace mlafuzz {
 
-// BENCH: times loops around one-token writes and one-row gathers, with more
-// and more of a campaign's work around the kernel. Writes out/bench.result
-// (BenchResult); names are "writer/kernel", "writer/stage+kernel", ...
+// BENCH: times loops around one-token writes, one-row gathers and decodes of 64
+// keys, with more and more of a campaign's work around the kernel, and how
+// decodes grow with keys and heads. Writes out/bench.result (BenchResult);
+// names are "writer/kernel", "writer/stage+kernel", ...
 absl::Status RunBench(const WorkRequest& request, WorkerStatus& status);
 
 }  // namespace mlafuzz

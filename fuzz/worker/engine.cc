@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "fuzz/targets/case_bytes.h"
+#include "fuzz/worker/ab_mode.h"
 #include "fuzz/worker/bench_mode.h"
 #include "fuzz/worker/fuzz_mode.h"
 #include "fuzz/worker/run_mode.h"
@@ -92,6 +93,8 @@ void Begin() {
       finish(MinimizeCase(request, status));
     case WorkRequest::DIFF:
       finish(DiffCases(request, status));
+    case WorkRequest::AB:
+      finish(RunAb(request, status));
     case WorkRequest::BENCH:
       finish(RunBench(request, status));
     default:

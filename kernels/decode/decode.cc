@@ -57,6 +57,24 @@ constexpr DecodeOptions kBf16Partials = {.bf16_partials = true};
 constexpr DecodeOptions kE4m3 = {.arithmetic = DecodeArithmetic::kE4m3};
 constexpr DecodeOptions kE4m3TwoPass = {.arithmetic =
                                             DecodeArithmetic::kE4m3TwoPass};
+constexpr DecodeOptions kE4m3QkPow2 = {.arithmetic = DecodeArithmetic::kE4m3,
+                                       .qk_scale = ScaleRule::kPow2Floor};
+constexpr DecodeOptions kE4m3TwoPassQkPow2 = {
+    .arithmetic = DecodeArithmetic::kE4m3TwoPass,
+    .qk_scale = ScaleRule::kPow2Floor};
+constexpr DecodeOptions kE4m3TwoPassVPow2 = {
+    .arithmetic = DecodeArithmetic::kE4m3TwoPass,
+    .v_scale = ScaleRule::kPow2Floor};
+constexpr DecodeOptions kE4m3TwoPassBothPow2 = {
+    .arithmetic = DecodeArithmetic::kE4m3TwoPass,
+    .qk_scale = ScaleRule::kPow2Floor,
+    .v_scale = ScaleRule::kPow2Floor};
+constexpr DecodeOptions kFlashInferArbitrary = {
+    .arithmetic = DecodeArithmetic::kE4m3TwoPass, .bf16_partials = true};
+constexpr DecodeOptions kFlashInferPow2 = {
+    .arithmetic = DecodeArithmetic::kE4m3,
+    .qk_scale = ScaleRule::kPow2Floor,
+    .bf16_partials = true};
 constexpr DecodeOptions kFlashMla = {.qk_scale = ScaleRule::kBf16,
                                      .v_scale = ScaleRule::kBf16,
                                      .lse_base_e = true,
@@ -114,6 +132,24 @@ std::vector<CompiledDecode> BuiltinDecodes() {
       Compiled<kE4m3TwoPass>(
           "builtin:e4m3-two-pass",
           "decode with queries and weights in E4M3, residuals included"),
+      Compiled<kE4m3QkPow2>(
+          "builtin:e4m3-qk-pow2",
+          "e4m3 that takes the exponent of scales for the logits, and says so"),
+      Compiled<kE4m3TwoPassQkPow2>(
+          "builtin:e4m3-two-pass-qk-pow2",
+          "e4m3-two-pass that takes the exponent of scales for the logits"),
+      Compiled<kE4m3TwoPassVPow2>(
+          "builtin:e4m3-two-pass-v-pow2",
+          "e4m3-two-pass that takes the exponent of scales for the values"),
+      Compiled<kE4m3TwoPassBothPow2>(
+          "builtin:e4m3-two-pass-both-pow2",
+          "e4m3-two-pass that takes the exponent of scales for both"),
+      Compiled<kFlashInferArbitrary>(
+          "builtin:flashinfer-arbitrary",
+          "decode by FlashInfer's rules on sm_120 for arbitrary_fp32"),
+      Compiled<kFlashInferPow2>(
+          "builtin:flashinfer-pow2",
+          "decode by FlashInfer's rules on sm_120 for pow2_fp32"),
       Compiled<kFlashMla>(
           "builtin:flashmla",
           "decode with scales rounded to bf16 and a natural LSE"),

@@ -29,6 +29,13 @@ CallResult RunDecode(const DecodeArgs& args, const LaunchContext& context,
 //   builtin:bf16-partials  the same with bf16 partials
 //   builtin:e4m3           q and weights in E4M3
 //   builtin:e4m3-two-pass  and the weights' residual
+//   builtin:e4m3-qk-pow2           e4m3, and the logits take 2^floor(log2 s)
+//   builtin:e4m3-two-pass-qk-pow2, -v-pow2, -both-pow2
+//                                  two passes; logits, values or both do
+//   builtin:flashinfer-arbitrary   FlashInfer's rules on sm_120: two passes and
+//                                  bf16 partials under arbitrary_fp32,
+//   builtin:flashinfer-pow2        one pass, power-of-two scales for the logits
+//                                  alone and bf16 partials under pow2_fp32
 //   builtin:flashmla       FlashMLA's rules on sm_90: scales rounded to bf16,
 //                          LSE in base e without the sink, +Inf for no keys
 std::vector<CompiledDecode> BuiltinDecodes();

@@ -16,7 +16,8 @@ CompiledTarget DoesNothing() {
           "all kernels return at once",
           {.write = Nothing<WriteArgs>,
            .gather = Nothing<GatherArgs>,
-           .convert = Nothing<ConvertArgs>}};
+           .convert = Nothing<ConvertArgs>,
+           .decode = Nothing<DecodeArgs>}};
 }
 
 }  // namespace mlafuzz

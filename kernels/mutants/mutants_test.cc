@@ -263,12 +263,29 @@ TEST(Mutants, Impostors) {
         token_indices { rows: 1 width: 2 valid: 2 limit: 2 }
       }
     })pb";
+  constexpr char kDecode[] = R"pb(
+    pool {
+      page_size: 2
+      pages: 4
+      fill { kind: FINITE_ROWS }
+    }
+    steps {
+      decode {
+        queries: 1
+        heads: 2
+        pe_dim: 64
+        q { pattern: NORMAL_RANGE seed: 1 }
+        indices { rows: 1 width: 2 valid: 2 limit: 8 }
+        softmax_scale_bits: 0x3d2aaaab
+      }
+    })pb";
   for (const char* target :
        {"mutant:does-nothing", "mutant:refuses-all", "mutant:returns-inputs"}) {
     SCOPED_TRACE(target);
     EXPECT_TRUE(Differs(target, kWriteRope));
     EXPECT_TRUE(Differs(target, kGatherRope));
     EXPECT_TRUE(Differs(target, kConvert));
+    EXPECT_TRUE(Differs(target, kDecode));
   }
   const CaseImage image = test::Image(test::ParseCase(kWriteRope));
   EXPECT_EQ(test::Run("mutant:refuses-all", image).steps[0].status,
@@ -284,6 +301,18 @@ TEST(Mutants, Impostors) {
   EXPECT_EQ(std::memcmp(&copied.pool->at(5 * 656),
                         image.steps[0].Find(TensorId::kKvC)->bytes.data(), 656),
             0);
+  const CaseImage decode = test::Image(test::ParseCase(kDecode));
+  const Observation seen = test::Run("mutant:returns-inputs", decode);
+  EXPECT_TRUE(seen.steps[0].strays.empty());
+  const std::vector<Tensor>& tensors = decode.steps[0].tensors;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].id != TensorId::kAttention) continue;
+    // Row 1 of both: the second head.
+    EXPECT_EQ(
+        std::memcmp(&seen.steps[0].outputs[i].at(2 * tensors[i].strides[1]),
+                    &tensors[0].bytes.at(2 * tensors[0].strides[1]), 1024),
+        0);
+  }
 }
 
 TEST(Mutants, TheControlIsRight) {

@@ -16,7 +16,8 @@ CompiledTarget RefusesAll() {
           "all kernels refuse every call",
           {.write = Refuse<WriteArgs>,
            .gather = Refuse<GatherArgs>,
-           .convert = Refuse<ConvertArgs>}};
+           .convert = Refuse<ConvertArgs>,
+           .decode = Refuse<DecodeArgs>}};
 }
 
 }  // namespace mlafuzz

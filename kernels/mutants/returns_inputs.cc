@@ -2,6 +2,7 @@
 // it depends on the input, and it is nonsense.
 #include <algorithm>
 
+#include "kernels/decode/checks.h"
 #include "kernels/host_kernels.h"
 #include "kernels/mutants/mutants.h"
 
@@ -45,6 +46,24 @@ __global__ void CopyIndices(kernels::ConvertParams params) {
   }
 }
 
+// The latent part of each query to its output, its first four bytes to the LSE.
+__global__ void CopyQueries(kernels::DecodeParams params) {
+  const std::int64_t query = blockIdx.x / params.heads;
+  const std::int64_t head = blockIdx.x % params.heads;
+  const std::uint16_t* from =
+      params.q + query * params.q_query_stride + head * params.q_head_stride;
+  std::uint16_t* to = params.out + query * params.out_query_stride +
+                      head * params.out_head_stride;
+  for (int i = static_cast<int>(threadIdx.x); i < kernels::kLatent;
+       i += static_cast<int>(blockDim.x)) {
+    to[i] = from[i];
+  }
+  if (threadIdx.x != 0) return;
+  const unsigned first = from[0] | static_cast<unsigned>(from[1]) << 16;
+  params.lse[query * params.lse_query_stride + head * params.lse_head_stride] =
+      __uint_as_float(first);
+}
+
 simt::Config GridOf(std::int64_t blocks, const LaunchContext& context) {
   simt::Config config;
   config.grid = dim3(static_cast<unsigned>(blocks));
@@ -86,6 +105,16 @@ CallResult CopyingConvert(const ConvertArgs& args,
       simt::launch(GridOf(params.rows, context), CopyIndices, params));
 }
 
+CallResult CopyingDecode(const DecodeArgs& args, const LaunchContext& context) {
+  if (std::string why = WhyRefuseDecode(args); !why.empty()) {
+    return CallResult::Refused(std::move(why));
+  }
+  const kernels::DecodeParams params = ToParams(args);
+  if (params.queries == 0) return CallResult::Ok();
+  return ToCallResult(simt::launch(
+      GridOf(params.queries * params.heads, context), CopyQueries, params));
+}
+
 }  // namespace
 
 CompiledTarget ReturnsInputs() {
@@ -93,7 +122,8 @@ CompiledTarget ReturnsInputs() {
           "all kernels copy bytes of their input to the output",
           {.write = CopyingWrite,
            .gather = CopyingGather,
-           .convert = CopyingConvert}};
+           .convert = CopyingConvert,
+           .decode = CopyingDecode}};
 }
 
 }  // namespace mlafuzz

@@ -14,6 +14,7 @@
 #include "oracle/decode/judge_decode.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/observed_rows.h"
+#include "oracle/tensor_view.h"
 
 // How a cause is found:
 //   1. A call that did not end as it should is explained by how it ended, or by
@@ -285,6 +286,22 @@ class Diagnostician {
     return true;
   }
 
+  // The latent part of the query stands in the output. Zeros say nothing.
+  bool RepeatsQuery(std::int64_t row) const {
+    const Tensor& q = *step_.Find(TensorId::kQ);
+    const oracle::Storage<std::uint16_t> storage(&q);
+    const std::int64_t at = row / declared_.heads * q.strides[0] +
+                            row % declared_.heads * q.strides[1];
+    bool any = false;
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      const std::int64_t element = at + c * q.strides[2];
+      if (!storage.Has(element)) return false;
+      if (rows_.Out(row, c) != storage[element]) return false;
+      any |= (storage[element] & 0x7fff) != 0;
+    }
+    return any;
+  }
+
   // A split whose first block is wholly masked while a later one is not.
   static bool HasLeadingMaskedBlock(const oracle::KeyPlan& plan) {
     if (!plan.known) return false;
@@ -311,18 +328,28 @@ class Diagnostician {
 
   DecodeDiagnosis ByDamage() {
     if (rows_.Untouched()) {
-      return Pattern("nothing-written", "the decode wrote no output");
+      return Pattern("nothing-written",
+                     absl::StrCat("the decode left all ", declared_.rows(),
+                                  " rows as they were"));
     }
     bool nan = true, zero = true, leading = true, masked = true;
     bool out = false, lse = false;
+    std::int64_t repeats = 0;
     for (std::int64_t row : wrong_) {
       const oracle::KeyPlan plan = PlanOf(row);
+      repeats += RepeatsQuery(row) ? 1 : 0;
       nan &= AllNan(row);
       zero &= AllZero(row);
       leading &= HasLeadingMaskedBlock(plan);
       masked &= plan.masked > 0;
       out |= rows_.WrongColumn(declared_, row) >= 0;
       lse |= !rows_.LseMatches(declared_, row);
+    }
+    if (repeats > 0) {
+      return Pattern("repeats-input",
+                     absl::StrCat(repeats, " of ", declared_.rows(),
+                                  " rows hold the raw bytes of the input, the "
+                                  "latent part of the query"));
     }
     if (nan && leading) {
       return Pattern("nan-behind-masked-block",

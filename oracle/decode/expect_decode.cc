@@ -25,6 +25,15 @@ using oracle::kInfinity;
 
 static_assert(kDecodeColumns == oracle::kLatent);
 
+// Not cleared: four megabytes, of which small cases touch little. Kept from
+// call to call: a sanitizer's allocator maps such a block anew each time, which
+// cost more than the whole expectation of 64 keys.
+oracle::DequantisedRows* ScratchRows() {
+  thread_local const auto rows =
+      std::make_unique_for_overwrite<oracle::DequantisedRows>();
+  return rows.get();
+}
+
 class QueryOracle {
  public:
   QueryOracle(const Contract& contract, const CaseImage& image, int step,
@@ -152,13 +161,13 @@ class QueryOracle {
       if (number++ == dropped) continue;
       if (!has_scores) {
         oracle::ComputeScores(contract_, bytes_, step_, heads_, plan,
-                              split.keys, rows_.get(), scores);
+                              split.keys, rows_, scores);
       }
       for (std::size_t h = 0; h < heads; ++h) {
         oracle::SimulateSplit(arithmetic, plan, split, (*scores)[h], v_scales,
                               options_.no_rescale, &weights[h]);
       }
-      oracle::SumValues(contract_, bytes_, plan, split, weights, rows_.get(),
+      oracle::SumValues(contract_, bytes_, plan, split, weights, rows_,
                         &outputs);
       for (std::size_t h = 0; h < heads; ++h) {
         parts[h].push_back({weights[h], std::move(outputs[h])});
@@ -182,9 +191,7 @@ class QueryOracle {
   const absl::Span<const std::uint8_t> bytes_;
   const ExpectOptions& options_;
   DecodeExpectation& out_;
-  // Not cleared: four megabytes, of which small cases touch little.
-  const std::unique_ptr<oracle::DequantisedRows> rows_ =
-      std::make_unique_for_overwrite<oracle::DequantisedRows>();
+  oracle::DequantisedRows* const rows_ = ScratchRows();
   std::vector<oracle::QueryHead> heads_;
   std::int64_t query_ = 0;
   bool usable_scale_ = false;

@@ -270,6 +270,35 @@ TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
   EXPECT_EQ(diagnose(ImageOf(c), keep), "missing-rescale");
 }
 
+TEST(JudgeDecode, ImpostorsAreNamed) {
+  const Case c = PlainCase();
+  const CaseImage image = ImageOf(c);
+  const Contract builtin = BuiltinContract();
+  const auto diagnose = [&](const StepObservation& seen) {
+    const std::vector<Check> checks = Checks(builtin, image, seen);
+    const Check* failure = Failure(checks, property::kDecodeOut);
+    return failure == nullptr ? std::string("passed")
+                              : DiagnoseDecode(builtin, image, 0,
+                                               image.pool.bytes, seen, *failure)
+                                    .key;
+  };
+  EXPECT_EQ(diagnose({}), "nothing-written");
+  StepObservation copy = Observe(builtin, image);
+  const Tensor& q = *image.steps[0].Find(TensorId::kQ);
+  for (std::size_t i = 0; i < copy.outputs.size(); ++i) {
+    const Tensor& out = image.steps[0].tensors[i];
+    if (out.id != TensorId::kAttention) continue;
+    for (int head = 0; head < 4; ++head) {
+      std::memcpy(copy.outputs[i].data() + 2 * 512 * head,
+                  q.bytes.data() + 2 * 576 * head, 2 * 512);
+    }
+    EXPECT_EQ(diagnose(copy), "repeats-input");
+    // Zeros are zeros, whatever the query holds.
+    std::fill(copy.outputs[i].begin(), copy.outputs[i].end(), 0);
+    EXPECT_EQ(diagnose(copy), "zero-output");
+  }
+}
+
 TEST(JudgeDecode, EndingsThatAreNotResults) {
   const Case c = PlainCase();
   const CaseImage image = ImageOf(c);

@@ -8,6 +8,7 @@
 #include "oracle/decode/decode.h"
 #include "oracle/decode/judge_decode.h"
 #include "oracle/decode/keys.h"
+#include "oracle/decode/observed_rows.h"
 #include "oracle/expect.h"
 #include "oracle/validity.h"
 #include "oracle/verdict.h"
@@ -116,12 +117,19 @@ class Walker {
   }
 
  private:
+  // No kernels at all, of whatever kind.
+  bool IsImpostor() const {
+    return entry_.target == "mutant:does-nothing" ||
+           entry_.target == "mutant:refuses-all" ||
+           entry_.target == "mutant:returns-inputs";
+  }
+
   // An impostor without host checks.
   bool ReachesRefused() const { return entry_.target == "mutant:does-nothing"; }
 
   bool Triggers(int index, bool runs, const Expectation& right) const {
     const StepImage& step = image_.steps[index];
-    if (step.kernel == Kernel::kDecode) {
+    if (step.kernel == Kernel::kDecode && !IsImpostor()) {
       return runs && DecodeTriggers(index);
     }
     if (wrong_.has_value()) {
@@ -134,7 +142,9 @@ class Walker {
     if (entry_.target == "mutant:refuses-all") return runs;
     if (entry_.target == "mutant:does-nothing") {
       // It takes what it should refuse, and leaves what it should write.
-      return !runs || Changes(step, right);
+      if (!runs) return true;
+      return step.kernel == Kernel::kDecode ? NeedsOutput(index)
+                                            : Changes(step, right);
     }
     if (!runs) return false;
     if (entry_.target == "mutant:payload-fallthrough") {
@@ -178,6 +188,17 @@ class Walker {
     return DecodesApart(
         ExpectDecode(Builtin(), image_, index, pool_.bytes),
         ExpectDecode(contract, image_, index, pool_.bytes, options));
+  }
+
+  // Whether what a decode's outputs held before is no right result.
+  bool NeedsOutput(int index) const {
+    const oracle::ObservedRows before(image_.steps[index], {});
+    const DecodeExpectation right =
+        ExpectDecode(Builtin(), image_, index, pool_.bytes);
+    for (std::int64_t row = 0; row < right.rows(); ++row) {
+      if (!before.RowMatches(right, row)) return true;
+    }
+    return false;
   }
 
   // Whether the step changes anything.
@@ -267,20 +288,22 @@ const std::vector<LedgerEntry>& Ledger() {
            "INVALID_ZERO",
            "convert.invalid="},
           {"mutant:does-nothing",
-           {kWriter, kGatherKernel, kConvertKernel},
-           {kWriterRow, kSlots, kGather, kConvert, kValidCount, kRefusal},
+           {kWriter, kGatherKernel, kConvertKernel, kDecodeKernel},
+           {kWriterRow, kSlots, kGather, kConvert, kValidCount, kDecodeOut,
+            kDecodeLse, kRefusal},
            "",
            "",
            ""},
           {"mutant:refuses-all",
-           {kWriter, kGatherKernel, kConvertKernel},
+           {kWriter, kGatherKernel, kConvertKernel, kDecodeKernel},
            {kRefusal},
            "",
            "",
            ""},
           {"mutant:returns-inputs",
-           {kWriter, kGatherKernel, kConvertKernel},
-           {kWriterRow, kSlots, kGather, kConvert, kValidCount, kWrittenSet},
+           {kWriter, kGatherKernel, kConvertKernel, kDecodeKernel},
+           {kWriterRow, kSlots, kGather, kConvert, kValidCount, kDecodeOut,
+            kDecodeLse, kWrittenSet},
            "",
            "",
            ""},

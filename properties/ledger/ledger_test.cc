@@ -58,7 +58,8 @@ constexpr GeneratorOptions kDecodes = {
     .writer = false, .gather = false, .convert = false, .decode = true};
 
 GeneratorOptions OptionsFor(const LedgerEntry& entry) {
-  return ReplacesDecode(entry.kernels) ? kDecodes : GeneratorOptions();
+  if (entry.kernels == std::vector<Kernel>{Kernel::kDecode}) return kDecodes;
+  return {.decode = ReplacesDecode(entry.kernels)};
 }
 
 Seen Campaign(const LedgerEntry& entry, int cases, bool relations) {
