@@ -116,11 +116,14 @@ class Diagnostician {
                                           " refuses, but leaves a trace: ",
                                           check_.detail));
       }
-      return {.field = validity.rule,
-              .key = "accepted-invalid",
-              .cause = absl::StrCat("the ", kernel,
-                                    " accepts what its contract refuses (",
-                                    validity.rule, "): ", validity.reason)};
+      Diagnosis d = {.field = validity.rule,
+                     .key = "accepted-invalid",
+                     .cause = absl::StrCat(
+                         "the ", kernel, " accepts what its contract refuses (",
+                         validity.rule, "): ", validity.reason)};
+      // Who does nothing refuses nothing.
+      if (seen_ && NothingChanged()) d.also.push_back(kNothing);
+      return d;
     }
     if (observed_.status == CallStatus::kRefused) {
       return Pattern("refused-with-trace", check_.detail);
@@ -252,6 +255,11 @@ class Diagnostician {
       absl::StrAppend(&seen, " (explained as well by ", others, ")");
     }
     Diagnosis diagnosis = Named(*best, seen);
+    if (!matches_ && NothingChanged()) diagnosis.also.push_back(kNothing);
+    for (const Neighbour* n : explain) {
+      if (n == best) continue;
+      diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
+    }
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
   }
@@ -314,10 +322,10 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     if (matches_) {
       if (!observed_.strays.empty()) {
-        return Pattern("writes-outside", check_.detail);
+        return Astray(Pattern("writes-outside", check_.detail));
       }
       if (!observed_.reports.empty()) {
-        return Pattern("sanitizer", check_.detail);
+        return Astray(Pattern("sanitizer", check_.detail));
       }
       return Pattern("other", check_.detail);
     }
@@ -327,10 +335,14 @@ class Diagnostician {
     const std::int64_t untouched =
         damage_.untouched_rows.count + damage_.missing_rows.count;
     if (NothingWritten(untouched)) {
-      return Pattern(
-          "nothing-written",
-          absl::StrCat("the ", KernelName(step_.kernel), " left all ",
-                       damage_.rows, " rows as they were"));
+      Diagnosis d = Pattern(
+          kNothing, absl::StrCat("the ", KernelName(step_.kernel), " left all ",
+                                 damage_.rows, " rows as they were"));
+      // Or wrote what they held, and of the rest the right bytes.
+      if (const char* part = OnlyPartThatDiffers(); part != nullptr) {
+        d.also.push_back(part);
+      }
+      return d;
     }
     if (const std::int64_t repeats = RowsThatRepeatInput(); repeats > 0) {
       return Pattern(
@@ -370,12 +382,57 @@ class Diagnostician {
              {&damage_.foreign, "foreign-bytes",
               "bytes changed that nobody was to change"}}) {
       if (named.region->count > 0 && Only(named.region->count)) {
-        return Pattern(named.key,
-                       absl::StrCat(named.words, " (", named.region->count,
+        Diagnosis d = Pattern(
+            named.key, absl::StrCat(named.words, " (", named.region->count,
                                     " in ", numbers, "): ", first));
+        return named.region == &damage_.foreign ? Astray(std::move(d)) : d;
       }
     }
     return Pattern("other", absl::StrCat(numbers, " are wrong: ", first));
+  }
+
+  // Bytes changed that are nobody's row: may be a rule that addresses rows
+  // outside the pool, wherever those fell.
+  Diagnosis Astray(Diagnosis d) const {
+    for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
+      if (n.field == "writer.zero_tokens") continue;
+      const Expectation other = Expect(n.contract, image_, index_, before_);
+      if (other.outside_writes > 0 || !other.unsettled.empty() ||
+          (step_.kernel == Kernel::kWriter && ReachesBelowPool(other))) {
+        d.also.push_back(absl::StrCat(n.field, "=", n.changed));
+      }
+    }
+    return d;
+  }
+
+  // Whether the call left everything as it was.
+  bool NothingChanged() const {
+    if (after_.pool != before_) return false;
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].output &&
+          after_.outputs[i] != absl::MakeConstSpan(step_.tensors[i].bytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Of a writer: "codes-only" or "scales-only" if the pool differs from what is
+  // expected in no other part of any row; else null.
+  const char* OnlyPartThatDiffers() const {
+    if (step_.kernel != Kernel::kWriter) return nullptr;
+    const absl::Span<const std::uint8_t> want =
+        oracle::ExpectedPool(expected_, before_);
+    bool codes = false, scales = false;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (want[i] == after_.pool[i]) continue;
+      const oracle::PoolPlace place =
+          oracle::PlaceInPool(image_.pool, static_cast<std::int64_t>(i));
+      if (place.slot < 0 || place.byte >= layout_.rope_at) return nullptr;
+      (place.byte < layout_.scales_at ? codes : scales) = true;
+    }
+    if (codes == scales) return nullptr;
+    return codes ? "codes-only" : "scales-only";
   }
 
   // Whether `count` is all the damage there is.
@@ -482,6 +539,8 @@ class Diagnostician {
     return -1;
   }
 
+  static constexpr char kNothing[] = "nothing-written";
+
   const Contract& contract_;
   const CaseImage& image_;
   const int index_;
@@ -520,6 +579,7 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
     return {.field = std::move(why.field),
             .key = std::move(why.key),
             .cause = std::move(why.cause),
+            .also = std::move(why.also),
             .exact = exact};
   }
   return Diagnostician(contract, image, check.step, history,

@@ -243,8 +243,12 @@ __global__ void __launch_bounds__(kDecodeLanes)
   RunningSoftmax running = {Policy::Masked().score, 0.0f};
   __syncthreads();
   const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
-  const std::int64_t first = split * blocks / params.splits;
-  const std::int64_t last = (split + 1) * blocks / params.splits;
+  const std::int64_t per_split = params.blocks_per_split;
+  const std::int64_t first =
+      per_split > 0 ? split * per_split : split * blocks / params.splits;
+  const std::int64_t end = per_split > 0 ? (split + 1) * per_split
+                                         : (split + 1) * blocks / params.splits;
+  const std::int64_t last = end < blocks ? end : blocks;
   const std::int64_t length = Policy::Length(params, query);
   const int warp = lane / 32;
   const int chunk = lane % 32;  // of 16 columns
@@ -348,12 +352,13 @@ __global__ void __launch_bounds__(kDecodeLanes)
 
 // ---------------------------------------------------------------------- Launch
 
-// Splits as asked for, 0 being one for each 8 blocks. More than there are
-// blocks would only be empty ones.
-inline std::int64_t SplitCount(std::int64_t lanes, std::int64_t asked) {
-  const std::int64_t blocks = (lanes + kBlockKeys - 1) / kBlockKeys;
-  if (asked == 0) return (blocks + kBlocksPerSplit - 1) / kBlocksPerSplit;
-  return asked < blocks ? asked : blocks;
+// Splits of params.lanes as asked for, 0 being one for each 8 blocks, of which
+// the last may have fewer. More than there are blocks would only be empty ones.
+inline void SetSplits(DecodeParams& params, std::int64_t asked) {
+  const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
+  params.blocks_per_split = asked == 0 ? kBlocksPerSplit : 0;
+  params.splits = asked == 0 ? (blocks + kBlocksPerSplit - 1) / kBlocksPerSplit
+                             : (asked < blocks ? asked : blocks);
 }
 
 // queries * heads * splits blocks at least 1 and below 2^31; without splits

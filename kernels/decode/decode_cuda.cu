@@ -19,7 +19,7 @@ simt::LaunchResult LaunchDecodeOnGpu(kernels::DecodeParams params,
                                      void* stream) {
   SetRules(options, params);
   params.lanes = kernels::DecodePolicy::Lanes(params);
-  params.splits = kernels::SplitCount(params.lanes, asked_splits);
+  kernels::SetSplits(params, asked_splits);
   const auto on = static_cast<simt::Stream>(stream);
   switch (options.arithmetic) {
     case DecodeArithmetic::kE4m3:

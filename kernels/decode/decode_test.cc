@@ -95,6 +95,20 @@ TEST_P(DecodeTest, AnyNumberOfSplits) {
   EXPECT_TRUE(test::Same(test::Run(problem, options()), one));
 }
 
+// 9 blocks are a split of 8 and one of 1, as 16 blocks cut in two of which the
+// last 7 are masked: the same bits.
+TEST_P(DecodeTest, EightBlocksASplitUnlessAsked) {
+  Problem nine = RandomProblem(23, 1, 1, 9 * 64);
+  Problem sixteen = nine;
+  sixteen.width = 16 * 64;
+  sixteen.indices.resize(16 * 64, -1);
+  sixteen.splits = 2;
+  EXPECT_TRUE(
+      test::Same(test::Run(nine, options()), test::Run(sixteen, options())));
+  nine.splits = 2;  // cut evenly: 4 and 5
+  ExpectRight(nine);
+}
+
 TEST_P(DecodeTest, MaskedLanesAnywhere) {
   const Problem whole = RandomProblem(6, 1, 1, 200);
   struct {

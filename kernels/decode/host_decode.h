@@ -29,7 +29,7 @@ CallResult HostDecode(const DecodeArgs& args, const LaunchContext& context,
   if (params.queries == 0) return CallResult::Ok();
   SetRules(options, params);
   params.lanes = Policy::Lanes(params);
-  params.splits = kernels::SplitCount(params.lanes, args.splits);
+  kernels::SetSplits(params, args.splits);
   const std::int64_t outputs = params.queries * params.heads;
   const std::int64_t splits = outputs * params.splits;
   if (splits > INT32_MAX || outputs > INT32_MAX) {

@@ -33,11 +33,12 @@ struct DecodeParams {
 
   std::int64_t queries;
   std::int64_t heads;
-  std::int64_t lanes;           // candidates a row; see DecodePolicy::Lanes()
-  std::int64_t width;           // of the index buffer
-  std::int64_t declared_topk;   // 0: not declared
-  std::int64_t splits;          // at most the number of blocks
-  std::int64_t q_query_stride;  // elements, as all but the cache's
+  std::int64_t lanes;             // candidates a row; see DecodePolicy::Lanes()
+  std::int64_t width;             // of the index buffer
+  std::int64_t declared_topk;     // 0: not declared
+  std::int64_t splits;            // at most the number of blocks
+  std::int64_t blocks_per_split;  // 0: the blocks are cut evenly
+  std::int64_t q_query_stride;    // elements, as all but the cache's
   std::int64_t q_head_stride;
   std::int64_t indices_row_stride;
   std::int64_t lengths_stride;

@@ -12,6 +12,7 @@
 
 #include "corpus/contracts.h"
 #include "corpus/image.h"
+#include "corpus/values.h"
 #include "gtest/gtest.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/emulated_kernel.h"
@@ -165,6 +166,36 @@ std::vector<WrongRule> WrongRules() {
       "decode.nope_tail", property::kDecodeLse,
       [](Case& c) { CallOf(c).set_pe_dim(0); },
       [&](Contract& c) { rules(c).set_nope_tail(D::NOPE_TAIL_AS_ROPE); });
+  add(
+      "decode.nope_tail", property::kDecodeLse,
+      [](Case& c) { CallOf(c).set_pe_dim(0); },
+      [&](Contract& c) {
+        rules(c).set_nope_tail(D::NOPE_TAIL_MEETS_QUERY_END);
+      });
+  add(
+      "decode.masked_lanes", property::kDecodeOut,
+      [](Case& c) {
+        // A NaN code in slot 0, which is nobody's key.
+        Patch& patch = *c.mutable_pool()->add_patches();
+        patch.set_at(130);
+        patch.set_data("\x7f");
+        Indices& indices = *CallOf(c).mutable_indices();
+        const std::vector<std::int32_t> all = ExpandIndices(indices);
+        for (std::uint32_t i = 0; i < all.size(); ++i) {
+          if (all[i] != 0) continue;
+          SetIndex& set = *indices.add_set();
+          set.set_at(i);
+          set.set_value(1);
+        }
+      },
+      [&](Contract& c) { rules(c).set_masked_lanes(D::MASKED_READ_SLOT0); });
+  add(
+      "decode.leading_block", property::kDecodeOut,
+      [](Case& c) {
+        CallOf(c).mutable_indices()->set_width(100);
+        CallOf(c).mutable_indices()->set_place(Indices::FRONT);
+      },
+      [&](Contract& c) { rules(c).set_leading_block(D::LEADING_BLOCK_NAN); });
   return all;
 }
 
