@@ -256,6 +256,9 @@ class Diagnostician {
     }
     Diagnosis diagnosis = Named(*best, seen);
     if (!matches_ && NothingChanged()) diagnosis.also.push_back(kNothing);
+    if (!matches_ && RowsThatRepeatInput(/*wrong=*/true) > 0) {
+      diagnosis.also.push_back(kRepeats);
+    }
     for (const Neighbour* n : explain) {
       if (n == best) continue;
       diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
@@ -342,11 +345,12 @@ class Diagnostician {
       if (const char* part = OnlyPartThatDiffers(); part != nullptr) {
         d.also.push_back(part);
       }
-      return d;
+      return MayRepeatInput(std::move(d));
     }
-    if (const std::int64_t repeats = RowsThatRepeatInput(); repeats > 0) {
+    if (const std::int64_t repeats = RowsThatRepeatInput(/*wrong=*/true);
+        repeats > 0) {
       return Pattern(
-          "repeats-input",
+          kRepeats,
           absl::StrCat(repeats, " of ", damage_.rows,
                        " rows hold the raw bytes of the input: ", first));
     }
@@ -385,10 +389,21 @@ class Diagnostician {
         Diagnosis d = Pattern(
             named.key, absl::StrCat(named.words, " (", named.region->count,
                                     " in ", numbers, "): ", first));
-        return named.region == &damage_.foreign ? Astray(std::move(d)) : d;
+        if (named.region == &damage_.foreign) return Astray(std::move(d));
+        return MayRepeatInput(std::move(d));
       }
     }
-    return Pattern("other", absl::StrCat(numbers, " are wrong: ", first));
+    return MayRepeatInput(
+        Pattern("other", absl::StrCat(numbers, " are wrong: ", first)));
+  }
+
+  // Who returns its input may be right in some part by chance.
+  Diagnosis MayRepeatInput(Diagnosis d) const {
+    if (damage_.rows > 0 &&
+        RowsThatRepeatInput(/*wrong=*/false) >= damage_.rows) {
+      d.also.push_back(kRepeats);
+    }
+    return d;
   }
 
   // Bytes changed that are nobody's row: may be a rule that addresses rows
@@ -398,11 +413,20 @@ class Diagnostician {
       if (n.field == "writer.zero_tokens") continue;
       const Expectation other = Expect(n.contract, image_, index_, before_);
       if (other.outside_writes > 0 || !other.unsettled.empty() ||
-          (step_.kernel == Kernel::kWriter && ReachesBelowPool(other))) {
+          (step_.kernel == Kernel::kWriter && StoresSkipped(n.contract))) {
         d.also.push_back(absl::StrCat(n.field, "=", n.changed));
       }
     }
     return d;
+  }
+
+  // Whether `other` stores rows that the contract skips. Their addresses may
+  // wrap around in 64 bits and fall anywhere.
+  bool StoresSkipped(const Contract& other) const {
+    return oracle::PlanWrites(other.writer(), image_.pool, step_)
+               .skipped.size() <
+           oracle::PlanWrites(contract_.writer(), image_.pool, step_)
+               .skipped.size();
   }
 
   // Whether the call left everything as it was.
@@ -456,14 +480,16 @@ class Diagnostician {
     return true;
   }
 
-  std::int64_t RowsThatRepeatInput() const {
+  // Rows that hold the raw bytes of the input; `wrong`: of those that should
+  // hold others.
+  std::int64_t RowsThatRepeatInput(bool wrong) const {
     switch (step_.kernel) {
       case Kernel::kWriter:
-        return SlotsThatRepeatInput();
+        return SlotsThatRepeatInput(wrong);
       case Kernel::kGather:
-        return DstRowsThatRepeatInput();
+        return DstRowsThatRepeatInput(wrong);
       case Kernel::kConvert:
-        return IndexRowsThatRepeatInput();
+        return IndexRowsThatRepeatInput(wrong);
       case Kernel::kDecode:
         break;
     }
@@ -471,7 +497,7 @@ class Diagnostician {
   }
 
   // kv_c's first bytes stand where the codes should.
-  std::int64_t SlotsThatRepeatInput() const {
+  std::int64_t SlotsThatRepeatInput(bool wrong) const {
     const Tensor& kv_c = *step_.Find(TensorId::kKvC);
     const absl::Span<const std::uint8_t> want =
         oracle::ExpectedPool(expected_, before_);
@@ -483,7 +509,7 @@ class Diagnostician {
           row.token * kv_c.strides[0] * DTypeSize(kv_c.dtype));
       if (at + size > kv_c.bytes.size()) continue;
       const std::uint8_t* got = after_.pool.data() + row.at;
-      if (std::memcmp(got, want.data() + row.at, size) != 0 &&
+      if ((!wrong || std::memcmp(got, want.data() + row.at, size) != 0) &&
           std::memcmp(got, kv_c.bytes.data() + at, size) == 0) {
         ++rows;
       }
@@ -492,7 +518,7 @@ class Diagnostician {
   }
 
   // The cache row's raw bytes stand in dst.
-  std::int64_t DstRowsThatRepeatInput() const {
+  std::int64_t DstRowsThatRepeatInput(bool wrong) const {
     const int index = IndexOf(TensorId::kDst);
     const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
     const std::size_t size = static_cast<std::size_t>(layout_.codes);
@@ -505,8 +531,8 @@ class Diagnostician {
           const std::uint8_t* got = after_.outputs[index].data() + to;
           const std::uint8_t* raw =
               before_.data() + image_.pool.RowAt(row.slot);
-          if (std::memcmp(got, expected_.outputs[index].data() + to, size) !=
-                  0 &&
+          if ((!wrong || std::memcmp(got, expected_.outputs[index].data() + to,
+                                     size) != 0) &&
               std::memcmp(got, raw, size) == 0) {
             ++rows;
           }
@@ -514,7 +540,7 @@ class Diagnostician {
     return rows;
   }
 
-  std::int64_t IndexRowsThatRepeatInput() const {
+  std::int64_t IndexRowsThatRepeatInput(bool wrong) const {
     const int index = IndexOf(TensorId::kOut);
     const Tensor& out = step_.tensors[static_cast<std::size_t>(index)];
     const Tensor& tokens = *step_.Find(TensorId::kTokenIndices);
@@ -524,7 +550,8 @@ class Diagnostician {
       const std::int64_t to = 4 * row * out.strides[0];
       const std::int64_t from = 4 * row * tokens.strides[0];
       const std::uint8_t* got = after_.outputs[index].data() + to;
-      if (std::memcmp(got, expected_.outputs[index].data() + to, size) != 0 &&
+      if ((!wrong ||
+           std::memcmp(got, expected_.outputs[index].data() + to, size) != 0) &&
           std::memcmp(got, tokens.bytes.data() + from, size) == 0) {
         ++rows;
       }
@@ -540,6 +567,7 @@ class Diagnostician {
   }
 
   static constexpr char kNothing[] = "nothing-written";
+  static constexpr char kRepeats[] = "repeats-input";
 
   const Contract& contract_;
   const CaseImage& image_;

@@ -382,7 +382,8 @@ class Diagnostician {
               .key = "decode.masked_lanes=MASKED_READ_SLOT0",
               .cause =
                   "rows with masked lanes are wrong while slot 0 holds NaN "
-                  "or Inf"};
+                  "or Inf",
+              .also = possible_};
     }
     // One fault of no known shape shows now here, now there.
     const auto shape = [this](const char* key, const char* cause) {

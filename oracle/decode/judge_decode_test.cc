@@ -301,6 +301,67 @@ TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
   EXPECT_EQ(diagnose(ImageOf(c), keep), "missing-rescale");
 }
 
+DecodeDiagnosis Named(const Contract& wrong, const CaseImage& image) {
+  const Contract declared = BuiltinContract();
+  const StepObservation seen = Observe(wrong, image);
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const Check* failure = Failure(checks, property::kDecodeOut);
+  EXPECT_NE(failure, nullptr);
+  if (failure == nullptr) return {};
+  return DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+}
+
+// Where a case shows one side of two wrong ones, the other stays possible.
+TEST(JudgeDecode, WhatACaseLeavesOpenIsKept) {
+  Case c = PlainCase();
+  CallOf(c).mutable_q()->set_pattern(Values::ZERO);
+  Contract wrong = BuiltinContract();
+  wrong.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  wrong.mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  const DecodeDiagnosis d = Named(wrong, ImageOf(c));
+  EXPECT_EQ(d.key, "v.scale_rule=SCALE_POW2_FLOOR");
+  const std::string both =
+      "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR";
+  EXPECT_EQ(std::count(d.also.begin(), d.also.end(), both), 1);
+  EXPECT_EQ(std::count(d.also.begin(), d.also.end(), d.key), 0);
+  // With a query that sees the keys nothing else is left.
+  const DecodeDiagnosis whole = Named(wrong, ImageOf(PlainCase()));
+  EXPECT_EQ(whole.key, both);
+  EXPECT_TRUE(whole.also.empty());
+}
+
+// A process that died where a rule would have read past the pool.
+TEST(JudgeDecode, ACrashIsTheRulesThatReadsOutside) {
+  Case c = PlainCase();
+  Indices& indices = *CallOf(c).mutable_indices();
+  indices.set_pad(Indices::HUGE_POSITIVE);
+  CallOf(c).add_lengths(30);
+  CallOf(c).add_lengths(30);
+  const CaseImage image = ImageOf(c);
+  const Contract declared = BuiltinContract();
+  StepObservation seen = Observe(declared, image);
+  seen.status = CallStatus::kCrash;
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const DecodeDiagnosis d =
+      DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, checks[0]);
+  EXPECT_EQ(d.key, "decode.length=LENGTH_IGNORED") << d.cause;
+}
+
+TEST(JudgeDecode, AnotherWidthIsRefusedUnderADeclaredTopK) {
+  Contract refuses = BuiltinContract();
+  refuses.mutable_decode()->set_capacity(DecodeContract::DECLARED_TOPK_REFUSES);
+  for (const std::uint32_t declared : {20u, 60u}) {
+    Case c = PlainCase();
+    CallOf(c).set_declared_topk(declared);
+    const CaseImage image = ImageOf(c);
+    EXPECT_EQ(ClassifyDecode(refuses, image, 0).rule, "decode.capacity");
+  }
+  Case c = PlainCase();
+  CallOf(c).set_declared_topk(40);
+  const CaseImage image = ImageOf(c);
+  EXPECT_EQ(ClassifyDecode(refuses, image, 0).validity, Validity::kValid);
+}
+
 TEST(JudgeDecode, EndingsThatAreNotResults) {
   const Case c = PlainCase();
   const CaseImage image = ImageOf(c);

@@ -154,8 +154,8 @@ bool RowsDisjoint(const Tensor& tensor);
 bool IsJudgedStep(const Contracts& contracts, const CaseImage& image, int index,
                   Kernel kernel);
 
-// What the oracle says of the first rerun that is wrong by itself, by a contract
-// field if any is; null if all are right.
+// What the oracle says of the first rerun that is wrong by itself, by a
+// contract field if any is; null if all are right.
 std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
                                           const Reruns& reruns);
 
