@@ -126,6 +126,8 @@ Contract MakeBuiltin() {
   DecodeContract& d = *c.mutable_decode();
   d.set_mask(DecodeContract::ANY_NEGATIVE_MASKED);
   d.set_length(DecodeContract::LENGTH_MASKED);
+  d.set_masked_lanes(DecodeContract::MASKED_UNREAD);
+  d.set_leading_block(DecodeContract::LEADING_BLOCK_NEUTRAL);
   d.set_empty_row(DecodeContract::ZERO_AND_MINUS_INF);
   d.set_lse_base(DecodeContract::BASE_2);
   d.set_sink(DecodeContract::SINK_IN_LSE);
@@ -151,6 +153,7 @@ Contract MakeBuiltin() {
   // exp2f of the CUDA math library: 2 ulp (CUDA C++ Programming Guide).
   a.set_exp2_relative_error(0x1p-22);
   a.set_denormals(Arithmetic::DENORMALS_KEPT);
+  a.set_exact_log2(true);
   return c;
 }
 

@@ -116,11 +116,14 @@ class Diagnostician {
                                           " refuses, but leaves a trace: ",
                                           check_.detail));
       }
-      return {.field = validity.rule,
-              .key = "accepted-invalid",
-              .cause = absl::StrCat("the ", kernel,
-                                    " accepts what its contract refuses (",
-                                    validity.rule, "): ", validity.reason)};
+      Diagnosis d = {.field = validity.rule,
+                     .key = "accepted-invalid",
+                     .cause = absl::StrCat(
+                         "the ", kernel, " accepts what its contract refuses (",
+                         validity.rule, "): ", validity.reason)};
+      // Who does nothing refuses nothing.
+      if (seen_ && NothingChanged()) d.also.push_back(kNothing);
+      return d;
     }
     if (observed_.status == CallStatus::kRefused) {
       return Pattern("refused-with-trace", check_.detail);
@@ -252,6 +255,14 @@ class Diagnostician {
       absl::StrAppend(&seen, " (explained as well by ", others, ")");
     }
     Diagnosis diagnosis = Named(*best, seen);
+    if (!matches_ && NothingChanged()) diagnosis.also.push_back(kNothing);
+    if (!matches_ && RowsThatRepeatInput(/*wrong=*/true) > 0) {
+      diagnosis.also.push_back(kRepeats);
+    }
+    for (const Neighbour* n : explain) {
+      if (n == best) continue;
+      diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
+    }
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
   }
@@ -314,10 +325,10 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     if (matches_) {
       if (!observed_.strays.empty()) {
-        return Pattern("writes-outside", check_.detail);
+        return Astray(Pattern("writes-outside", check_.detail));
       }
       if (!observed_.reports.empty()) {
-        return Pattern("sanitizer", check_.detail);
+        return Astray(Pattern("sanitizer", check_.detail));
       }
       return Pattern("other", check_.detail);
     }
@@ -327,14 +338,19 @@ class Diagnostician {
     const std::int64_t untouched =
         damage_.untouched_rows.count + damage_.missing_rows.count;
     if (NothingWritten(untouched)) {
-      return Pattern(
-          "nothing-written",
-          absl::StrCat("the ", KernelName(step_.kernel), " left all ",
-                       damage_.rows, " rows as they were"));
+      Diagnosis d = Pattern(
+          kNothing, absl::StrCat("the ", KernelName(step_.kernel), " left all ",
+                                 damage_.rows, " rows as they were"));
+      // Or wrote what they held, and of the rest the right bytes.
+      if (const char* part = OnlyPartThatDiffers(); part != nullptr) {
+        d.also.push_back(part);
+      }
+      return MayRepeatInput(std::move(d));
     }
-    if (const std::int64_t repeats = RowsThatRepeatInput(); repeats > 0) {
+    if (const std::int64_t repeats = RowsThatRepeatInput(/*wrong=*/true);
+        repeats > 0) {
       return Pattern(
-          "repeats-input",
+          kRepeats,
           absl::StrCat(repeats, " of ", damage_.rows,
                        " rows hold the raw bytes of the input: ", first));
     }
@@ -370,12 +386,77 @@ class Diagnostician {
              {&damage_.foreign, "foreign-bytes",
               "bytes changed that nobody was to change"}}) {
       if (named.region->count > 0 && Only(named.region->count)) {
-        return Pattern(named.key,
-                       absl::StrCat(named.words, " (", named.region->count,
+        Diagnosis d = Pattern(
+            named.key, absl::StrCat(named.words, " (", named.region->count,
                                     " in ", numbers, "): ", first));
+        if (named.region == &damage_.foreign) return Astray(std::move(d));
+        return MayRepeatInput(std::move(d));
       }
     }
-    return Pattern("other", absl::StrCat(numbers, " are wrong: ", first));
+    return MayRepeatInput(
+        Pattern("other", absl::StrCat(numbers, " are wrong: ", first)));
+  }
+
+  // Who returns its input may be right in some part by chance.
+  Diagnosis MayRepeatInput(Diagnosis d) const {
+    if (damage_.rows > 0 &&
+        RowsThatRepeatInput(/*wrong=*/false) >= damage_.rows) {
+      d.also.push_back(kRepeats);
+    }
+    return d;
+  }
+
+  // Bytes changed that are nobody's row: may be a rule that addresses rows
+  // outside the pool, wherever those fell.
+  Diagnosis Astray(Diagnosis d) const {
+    for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
+      if (n.field == "writer.zero_tokens") continue;
+      const Expectation other = Expect(n.contract, image_, index_, before_);
+      if (other.outside_writes > 0 || !other.unsettled.empty() ||
+          (step_.kernel == Kernel::kWriter && StoresSkipped(n.contract))) {
+        d.also.push_back(absl::StrCat(n.field, "=", n.changed));
+      }
+    }
+    return d;
+  }
+
+  // Whether `other` stores rows that the contract skips. Their addresses may
+  // wrap around in 64 bits and fall anywhere.
+  bool StoresSkipped(const Contract& other) const {
+    return oracle::PlanWrites(other.writer(), image_.pool, step_)
+               .skipped.size() <
+           oracle::PlanWrites(contract_.writer(), image_.pool, step_)
+               .skipped.size();
+  }
+
+  // Whether the call left everything as it was.
+  bool NothingChanged() const {
+    if (after_.pool != before_) return false;
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].output &&
+          after_.outputs[i] != absl::MakeConstSpan(step_.tensors[i].bytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Of a writer: "codes-only" or "scales-only" if the pool differs from what is
+  // expected in no other part of any row; else null.
+  const char* OnlyPartThatDiffers() const {
+    if (step_.kernel != Kernel::kWriter) return nullptr;
+    const absl::Span<const std::uint8_t> want =
+        oracle::ExpectedPool(expected_, before_);
+    bool codes = false, scales = false;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (want[i] == after_.pool[i]) continue;
+      const oracle::PoolPlace place =
+          oracle::PlaceInPool(image_.pool, static_cast<std::int64_t>(i));
+      if (place.slot < 0 || place.byte >= layout_.rope_at) return nullptr;
+      (place.byte < layout_.scales_at ? codes : scales) = true;
+    }
+    if (codes == scales) return nullptr;
+    return codes ? "codes-only" : "scales-only";
   }
 
   // Whether `count` is all the damage there is.
@@ -399,14 +480,16 @@ class Diagnostician {
     return true;
   }
 
-  std::int64_t RowsThatRepeatInput() const {
+  // Rows that hold the raw bytes of the input; `wrong`: of those that should
+  // hold others.
+  std::int64_t RowsThatRepeatInput(bool wrong) const {
     switch (step_.kernel) {
       case Kernel::kWriter:
-        return SlotsThatRepeatInput();
+        return SlotsThatRepeatInput(wrong);
       case Kernel::kGather:
-        return DstRowsThatRepeatInput();
+        return DstRowsThatRepeatInput(wrong);
       case Kernel::kConvert:
-        return IndexRowsThatRepeatInput();
+        return IndexRowsThatRepeatInput(wrong);
       case Kernel::kDecode:
         break;
     }
@@ -414,7 +497,7 @@ class Diagnostician {
   }
 
   // kv_c's first bytes stand where the codes should.
-  std::int64_t SlotsThatRepeatInput() const {
+  std::int64_t SlotsThatRepeatInput(bool wrong) const {
     const Tensor& kv_c = *step_.Find(TensorId::kKvC);
     const absl::Span<const std::uint8_t> want =
         oracle::ExpectedPool(expected_, before_);
@@ -426,7 +509,7 @@ class Diagnostician {
           row.token * kv_c.strides[0] * DTypeSize(kv_c.dtype));
       if (at + size > kv_c.bytes.size()) continue;
       const std::uint8_t* got = after_.pool.data() + row.at;
-      if (std::memcmp(got, want.data() + row.at, size) != 0 &&
+      if ((!wrong || std::memcmp(got, want.data() + row.at, size) != 0) &&
           std::memcmp(got, kv_c.bytes.data() + at, size) == 0) {
         ++rows;
       }
@@ -435,7 +518,7 @@ class Diagnostician {
   }
 
   // The cache row's raw bytes stand in dst.
-  std::int64_t DstRowsThatRepeatInput() const {
+  std::int64_t DstRowsThatRepeatInput(bool wrong) const {
     const int index = IndexOf(TensorId::kDst);
     const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
     const std::size_t size = static_cast<std::size_t>(layout_.codes);
@@ -448,8 +531,8 @@ class Diagnostician {
           const std::uint8_t* got = after_.outputs[index].data() + to;
           const std::uint8_t* raw =
               before_.data() + image_.pool.RowAt(row.slot);
-          if (std::memcmp(got, expected_.outputs[index].data() + to, size) !=
-                  0 &&
+          if ((!wrong || std::memcmp(got, expected_.outputs[index].data() + to,
+                                     size) != 0) &&
               std::memcmp(got, raw, size) == 0) {
             ++rows;
           }
@@ -457,7 +540,7 @@ class Diagnostician {
     return rows;
   }
 
-  std::int64_t IndexRowsThatRepeatInput() const {
+  std::int64_t IndexRowsThatRepeatInput(bool wrong) const {
     const int index = IndexOf(TensorId::kOut);
     const Tensor& out = step_.tensors[static_cast<std::size_t>(index)];
     const Tensor& tokens = *step_.Find(TensorId::kTokenIndices);
@@ -467,7 +550,8 @@ class Diagnostician {
       const std::int64_t to = 4 * row * out.strides[0];
       const std::int64_t from = 4 * row * tokens.strides[0];
       const std::uint8_t* got = after_.outputs[index].data() + to;
-      if (std::memcmp(got, expected_.outputs[index].data() + to, size) != 0 &&
+      if ((!wrong ||
+           std::memcmp(got, expected_.outputs[index].data() + to, size) != 0) &&
           std::memcmp(got, tokens.bytes.data() + from, size) == 0) {
         ++rows;
       }
@@ -481,6 +565,9 @@ class Diagnostician {
     }
     return -1;
   }
+
+  static constexpr char kNothing[] = "nothing-written";
+  static constexpr char kRepeats[] = "repeats-input";
 
   const Contract& contract_;
   const CaseImage& image_;
@@ -520,6 +607,7 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
     return {.field = std::move(why.field),
             .key = std::move(why.key),
             .cause = std::move(why.cause),
+            .also = std::move(why.also),
             .exact = exact};
   }
   return Diagnostician(contract, image, check.step, history,

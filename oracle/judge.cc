@@ -8,6 +8,7 @@
 #include "oracle/damage.h"
 #include "oracle/decode/judge_decode.h"
 #include "oracle/expect.h"
+#include "oracle/judge_ending.h"
 #include "oracle/pool_history.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
@@ -54,7 +55,7 @@ class StepJudge {
         step_(image.steps[static_cast<std::size_t>(step)]),
         before_(history.before()),
         observed_(observed),
-        checks_(checks) {
+        ending_(step, step_.kernel, observed, checks) {
     well_formed_ =
         oracle::AfterImageOf(step_, observed, history.after(), &after_);
   }
@@ -72,25 +73,11 @@ class StepJudge {
           absl::StrCat(validity_.rule, ": ", validity_.reason));
       return !MayHaveDamagedPool();
     }
-    if (EndedAbnormally()) return true;
+    if (ending_.EndedAbnormally()) return true;
     if (!well_formed_) {
-      Add(property::kMemory, Verdict::kProtocol,
-          "the observation's buffers have other sizes than the case's");
-      return true;
-    }
-    if (validity_.validity == Validity::kInvalid) {
-      JudgeRefusal();
-    } else if (observed_.status == CallStatus::kRefused) {
-      Add(property::kRefusal, Verdict::kFail,
-          absl::StrCat("refused a ", ValidityName(validity_.validity),
-                       " call: ", observed_.message));
-      JudgeNoTrace();
-    } else if (observed_.status != CallStatus::kOk) {
-      Add(property::kLanes, Verdict::kFail,
-          absl::StrCat(CallStatusName(observed_.status), ": ",
-                       observed_.message));
-      JudgeMemory(Verdict::kPass);
-    } else {
+      ending_.Malformed();
+    } else if (!ending_.EndedWithoutResult(
+                   validity_, [this] { return TraceOfRefusedCall(); })) {
       JudgeResult();
     }
     return true;
@@ -98,11 +85,7 @@ class StepJudge {
 
  private:
   void Add(const char* property, Verdict verdict, std::string detail = "") {
-    checks_->push_back({.step = index_,
-                        .kernel = step_.kernel,
-                        .property = property,
-                        .verdict = verdict,
-                        .detail = std::move(detail)});
+    ending_.Add(property, verdict, std::move(detail));
   }
 
   // A writer without a promise may have stored anywhere, as may anything that
@@ -121,57 +104,8 @@ class StepJudge {
     }
   }
 
-  bool EndedAbnormally() {
-    Verdict verdict;
-    switch (observed_.status) {
-      case CallStatus::kCrash:
-        verdict = Verdict::kCrash;
-        break;
-      case CallStatus::kHang:
-        verdict = Verdict::kHang;
-        break;
-      case CallStatus::kOutOfMemory:
-        verdict = Verdict::kOutOfMemory;
-        break;
-      case CallStatus::kProtocol:
-        verdict = Verdict::kProtocol;
-        break;
-      default:
-        return false;
-    }
-    std::string detail = observed_.message;
-    for (const std::string& report : observed_.reports) {
-      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
-    }
-    Add(property::kMemory, verdict, std::move(detail));
-    return true;
-  }
-
-  // ---- invalid calls
-
-  void JudgeRefusal() {
-    if (observed_.status == CallStatus::kRefused) {
-      if (observed_.message.empty()) {
-        Add(property::kRefusal, Verdict::kFail,
-            absl::StrCat("refused without a reason: ", validity_.reason));
-      } else {
-        Add(property::kRefusal, Verdict::kPass);
-      }
-      JudgeNoTrace();
-      return;
-    }
-    Add(property::kRefusal, Verdict::kFail,
-        absl::StrCat(observed_.status == CallStatus::kOk
-                         ? "accepted an invalid call"
-                         : absl::StrCat("ended an invalid call with ",
-                                        CallStatusName(observed_.status), " (",
-                                        observed_.message, ")"),
-                     ": ", validity_.rule, ": ", validity_.reason));
-    JudgeMemory(Verdict::kPass);
-  }
-
   // A refused call leaves the pool and all outputs as they were.
-  void JudgeNoTrace() {
+  std::string TraceOfRefusedCall() const {
     std::int64_t changed = 0;
     std::string where;
     const auto compare = [&](absl::Span<const std::uint8_t> was,
@@ -189,34 +123,7 @@ class StepJudge {
       compare(step_.tensors[i].bytes, after_.outputs[i],
               TensorName(step_.tensors[i].id));
     }
-    if (changed == 0) {
-      Add(property::kWrittenSet, Verdict::kPass);
-    } else {
-      Add(property::kWrittenSet, Verdict::kFail,
-          absl::StrCat("a refused call changed ", changed, " bytes, first ",
-                       where));
-    }
-    JudgeMemory(Verdict::kPass);
-  }
-
-  // ---- guards and sanitizers
-
-  void JudgeMemory(Verdict otherwise) {
-    if (observed_.strays.empty() && observed_.reports.empty()) {
-      Add(property::kMemory, otherwise);
-      return;
-    }
-    std::string detail;
-    for (const Stray& stray : observed_.strays) {
-      absl::StrAppend(&detail, detail.empty() ? "" : "; ", stray.count,
-                      " bytes changed outside ",
-                      stray.tensor ? TensorName(*stray.tensor) : "the pool",
-                      "'s own, bytes ", stray.first, " to ", stray.last);
-    }
-    for (const std::string& report : observed_.reports) {
-      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
-    }
-    Add(property::kMemory, Verdict::kFail, std::move(detail));
+    return changed == 0 ? "" : absl::StrCat(changed, " bytes, first ", where);
   }
 
   // ---- valid and boundary calls
@@ -288,7 +195,7 @@ class StepJudge {
         break;
     }
     judge(property::kWrittenSet, pass, {&damage.foreign}, "bytes");
-    JudgeMemory(pass);
+    ending_.JudgeMemory(pass);
     Add(property::kLanes, pass);
     Add(property::kRefusal, pass);
   }
@@ -314,7 +221,7 @@ class StepJudge {
   const StepImage& step_;
   const absl::Span<const std::uint8_t> before_;
   const StepObservation& observed_;
-  std::vector<Check>* checks_;
+  oracle::EndingJudge ending_;
   AfterImage after_;
   bool well_formed_ = false;
   StepValidity validity_;

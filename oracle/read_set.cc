@@ -39,14 +39,14 @@ void MarkGathered(const GatherContract& contract, const CaseImage& image,
 }
 
 // The rows that lanes name which are not masked, and slot 0 where a contract
-// has rows without keys count it.
+// has masked ones read it.
 void MarkDecoded(const Contract& contract, const CaseImage& image,
                  const StepImage& step, std::vector<std::uint8_t>* set) {
   const RowLayout& layout = oracle::LayoutOf(image.pool.layout);
   const Tensor& q = *step.Find(TensorId::kQ);
   const bool reads_tail =
       q.shape[2] > oracle::kLatentColumns ||
-      contract.decode().nope_tail() == DecodeContract::NOPE_TAIL_AS_ROPE;
+      contract.decode().nope_tail() != DecodeContract::NOPE_TAIL_IGNORED;
   const std::int64_t bytes = reads_tail ? layout.rope_end() : layout.rope_at;
   const auto mark = [&](std::int64_t at) {
     if (at < 0 || at + bytes > static_cast<std::int64_t>(set->size())) return;
@@ -56,8 +56,7 @@ void MarkDecoded(const Contract& contract, const CaseImage& image,
     const oracle::KeyPlan plan =
         oracle::PlanKeys(contract, image.pool, step, query, {});
     for (const oracle::Key& key : plan.keys) mark(key.at);
-    if (plan.keys.empty() &&
-        contract.decode().empty_row() == DecodeContract::UNIT_WEIGHTS) {
+    if (plan.masked > 0 && oracle::ReadsSlot0(contract.decode())) {
       mark(image.pool.RowAt(0));
     }
   }

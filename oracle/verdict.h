@@ -56,6 +56,8 @@ struct Diagnosis {
   std::string key;
   // One sentence for people.
   std::string cause;
+  // Keys of other explanations that this one observation leaves possible.
+  std::vector<std::string> also;
   // The explanation predicts what is seen and rests on nothing that was read
   // outside of the tensors.
   bool exact = false;

@@ -165,12 +165,26 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
     }
   }
   if (check.why != nullptr) return *check.why;
+  // Of rules that let the relation break, one may be the reason.
+  std::vector<std::string> also;
+  for (const Relation& r : AllRelations()) {
+    if (check.property != r.name || check.kernel != r.kernel) continue;
+    const std::size_t kernel = static_cast<std::size_t>(check.kernel);
+    for (const Neighbour& n : Neighbours(*contracts[kernel], check.kernel)) {
+      Contracts other = contracts;
+      other[kernel] = &n.contract;
+      if (!r.applies(other, result.image)) {
+        also.push_back(absl::StrCat(n.field, "=", n.changed));
+      }
+    }
+  }
   return {.field = "",
           .key = check.property,
           .cause = absl::StrCat(
               "the ", KernelName(check.kernel), " breaks the relation ",
               check.property,
-              " on a case that it gets right alone: ", check.detail)};
+              " on a case that it gets right alone: ", check.detail),
+          .also = std::move(also)};
 }
 
 std::string CauseKey(const Check& check, const Diagnosis& diagnosis) {

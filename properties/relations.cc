@@ -1,13 +1,25 @@
 #include "properties/relations.h"
 
 #include "properties/relations/batch_single.h"
+#include "properties/relations/candidate_permutation.h"
+#include "properties/relations/convexity.h"
+#include "properties/relations/declared_capacity.h"
 #include "properties/relations/decode_masks.h"
+#include "properties/relations/decode_zero_rope.h"
+#include "properties/relations/duplicates.h"
+#include "properties/relations/exact_lattice.h"
+#include "properties/relations/head_shards.h"
+#include "properties/relations/mask_placement.h"
 #include "properties/relations/page_relabelling.h"
+#include "properties/relations/page_zero_poison.h"
+#include "properties/relations/query_length.h"
 #include "properties/relations/round_trip.h"
 #include "properties/relations/same_run.h"
+#include "properties/relations/split_count.h"
 #include "properties/relations/step_relation.h"
 #include "properties/relations/tile_algebra.h"
 #include "properties/relations/two_poison.h"
+#include "properties/relations/wider_buffer.h"
 #include "properties/relations/zero_rope.h"
 
 namespace mlafuzz {
@@ -65,6 +77,21 @@ const std::vector<Relation>& AllRelations() {
     all->push_back(Make<"trailing-mask", TrailingMask, Kernel::kDecode>());
     all->push_back(
         Make<"sink-minus-infinity", SinkAtMinusInfinity, Kernel::kDecode>());
+    all->push_back(
+        Make<"candidate-permutation", CandidatePermutation, Kernel::kDecode>());
+    all->push_back(Make<"duplicates", Duplicates, Kernel::kDecode>());
+    all->push_back(Make<"mask-placement", MaskPlacement, Kernel::kDecode>());
+    all->push_back(Make<"all-masked", AllMasked, Kernel::kDecode>());
+    all->push_back(Make<"wider-buffer", WiderBuffer, Kernel::kDecode>());
+    all->push_back(
+        Make<"declared-capacity", DeclaredCapacity, Kernel::kDecode>());
+    all->push_back(Make<"split-count", SplitCount, Kernel::kDecode>());
+    all->push_back(Make<"decode-zero-rope", DecodeZeroRope, Kernel::kDecode>());
+    all->push_back(Make<"head-shards", HeadShards, Kernel::kDecode>());
+    all->push_back(Make<"query-length", QueryLength, Kernel::kDecode>());
+    all->push_back(Make<"convexity", Convexity, Kernel::kDecode>());
+    all->push_back(Make<"exact-lattice", ExactLattice, Kernel::kDecode>());
+    all->push_back(Make<"page-zero-poison", PageZeroPoison, Kernel::kDecode>());
     return all;
   }();
   return *kAll;

@@ -18,9 +18,12 @@ namespace mlafuzz {
 struct Relation {
   // "two-poison", "run-twice", "schedule", "page-relabelling", "batch-single",
   // "tile-permutation", "negation", "power-of-two-scaling", "zero-rope",
-  // "round-trip", "nope-tail-through-gather", "trailing-mask",
-  // "sink-minus-infinity". Each is described in the header
-  // of the same name under properties/relations/.
+  // "round-trip", "nope-tail-through-gather"; of decodes alone "trailing-mask",
+  // "sink-minus-infinity", "candidate-permutation", "duplicates",
+  // "mask-placement", "all-masked", "wider-buffer", "declared-capacity",
+  // "split-count", "decode-zero-rope", "head-shards", "query-length",
+  // "convexity", "exact-lattice", "page-zero-poison". Each is described in the
+  // header of the same name, or of its family, under properties/relations/.
   const char* name;
   Kernel kernel;
   // Whether it says something about this case (valid steps only).

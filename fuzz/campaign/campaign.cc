@@ -102,8 +102,10 @@ class Campaign {
   // lost nothing.
   void Announce(Finding finding) {
     finding.seconds_to_find = Seconds();
-    Finding* added = result_.findings.Add(std::move(finding));
+    std::string renamed;
+    Finding* added = result_.findings.Add(std::move(finding), &renamed);
     if (added == nullptr) return;
+    if (!renamed.empty()) RemoveFinding(options_, renamed);
     added->case_file = SaveCase(options_, *added, "case", added->case_binary);
     SaveExplanation(options_, *added);
     progress_.Announce(*added);

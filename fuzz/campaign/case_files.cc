@@ -50,6 +50,13 @@ std::string SaveCase(const CampaignOptions& options, const Finding& finding,
   return absl::StrCat("findings/", finding.id, "/", file);
 }
 
+void RemoveFinding(const CampaignOptions& options, const std::string& id) {
+  Finding finding;
+  finding.id = id;
+  std::error_code ignored;
+  std::filesystem::remove_all(FolderOf(options, finding), ignored);
+}
+
 void SaveExplanation(const CampaignOptions& options, const Finding& finding) {
   const Failure& f = finding.failure;
   const std::string text = absl::StrCat(

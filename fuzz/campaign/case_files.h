@@ -19,6 +19,9 @@ absl::Status PrepareOut(const CampaignOptions& options);
 std::string SaveCase(const CampaignOptions& options, const Finding& finding,
                      const std::string& name, absl::string_view binary);
 
+// Removes findings/ID.
+void RemoveFinding(const CampaignOptions& options, const std::string& id);
+
 // Writes findings/ID/explanation.txt.
 void SaveExplanation(const CampaignOptions& options, const Finding& finding);
 

@@ -26,25 +26,60 @@ std::string CalledKernel(const Step& step) {
   }
 }
 
+// "decode/qk.scale_rule=SCALE_ONE" -> "qk.scale_rule"; "" for a pattern.
+std::string FieldOf(absl::string_view key) {
+  key.remove_prefix(std::min(key.size(), key.find('/') + 1));
+  std::string field;
+  while (true) {
+    const std::size_t equals = key.find('=');
+    if (equals == absl::string_view::npos) return "";
+    absl::StrAppend(&field, field.empty() ? "" : "+", key.substr(0, equals));
+    const std::size_t plus = key.find('+', equals);
+    if (plus == absl::string_view::npos) return field;
+    key.remove_prefix(plus + 1);
+  }
+}
+
 }  // namespace
 
-Finding* FindingSet::Add(Finding finding) {
-  const auto [at, is_new] =
-      by_cause_.insert({finding.failure.key(), findings_.size()});
-  if (!is_new) {
-    ++findings_[at->second].repeats;
-    return nullptr;
+Finding* FindingSet::Add(Finding finding, std::string* renamed) {
+  const KnownCauses::Result result = causes_.Learn(KeysOf(finding.failure));
+  const CauseKeys& keys = causes_.all()[result.number];
+  if (result.match == KnownCauses::Match::kNew) {
+    findings_.emplace_back();
+  } else {
+    Finding& known = findings_[result.number];
+    ++known.repeats;
+    if (result.match == KnownCauses::Match::kKnown) return nullptr;
+    known.failure.mutable_also()->Assign(keys.begin() + 1, keys.end());
+    if (known.failure.key() == keys[0]) return nullptr;
+    if (renamed != nullptr) *renamed = known.id;
+    finding.executions_to_find = known.executions_to_find;
+    finding.cases_to_find = known.cases_to_find;
+    finding.seconds_to_find = known.seconds_to_find;
+    finding.repeats = known.repeats;
+    known.id.clear();
   }
-  finding.id = FindingId(finding.failure.key());
+  // Of a finding that its own case calls something else, but that its cause's
+  // other cases rule out.
+  if (finding.failure.key() != keys[0]) {
+    finding.failure.set_cause(absl::StrCat(
+        keys[0], " explains all cases of this cause; of this one alone: ",
+        finding.failure.cause()));
+    finding.failure.set_field(FieldOf(keys[0]));
+    finding.failure.set_key(keys[0]);
+  }
+  finding.failure.mutable_also()->Assign(keys.begin() + 1, keys.end());
+  const std::string stem = FindingId(finding.failure.key());
   int same = 1;
-  std::string id = finding.id;
+  std::string id = stem;
   while (std::any_of(findings_.begin(), findings_.end(),
                      [&id](const Finding& f) { return f.id == id; })) {
-    id = absl::StrCat(finding.id, "-", ++same);
+    id = absl::StrCat(stem, "-", ++same);
   }
   finding.id = id;
-  findings_.push_back(std::move(finding));
-  return &findings_.back();
+  findings_[result.number] = std::move(finding);
+  return &findings_[result.number];
 }
 
 std::vector<std::string> FindingSet::Causes() const {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/worker.pb.h"
 
 namespace mlafuzz {
@@ -32,8 +32,10 @@ struct Finding {
 // The findings of a campaign, one a cause, in the order of discovery.
 class FindingSet {
  public:
-  // The new finding, or null: the cause is known (its repeats grow).
-  Finding* Add(Finding finding);
+  // The new finding, or null: the cause is known (its repeats grow). A finding
+  // that leaves a known one with another cause (see KnownCauses) takes its
+  // place, with the counts of the first; `*renamed` is then the old id.
+  Finding* Add(Finding finding, std::string* renamed = nullptr);
 
   std::vector<Finding>& all() { return findings_; }
   const std::vector<Finding>& all() const { return findings_; }
@@ -42,7 +44,7 @@ class FindingSet {
 
  private:
   std::vector<Finding> findings_;
-  absl::flat_hash_map<std::string, std::size_t> by_cause_;
+  KnownCauses causes_;
 };
 
 // "writer/writer.tail=TAIL_UNCHANGED" -> "writer-tail-tail-unchanged": lower

@@ -22,6 +22,38 @@ TEST(Findings, OneACause) {
   EXPECT_EQ(set.Causes(), (std::vector<std::string>{"writer/a", "writer/b"}));
 }
 
+Finding WithKeys(const std::string& key, const std::string& also, int cases) {
+  Finding finding = WithKey(key);
+  finding.failure.add_also(also);
+  finding.cases_to_find = static_cast<std::uint64_t>(cases);
+  finding.case_binary = key;
+  return finding;
+}
+
+// What tells two explanations apart takes the place of what did not, and is
+// still found when the first was.
+TEST(Findings, ANarrowerCauseTakesTheOthersPlace) {
+  FindingSet set;
+  ASSERT_NE(set.Add(WithKeys("decode/q.a=A", "decode/v.b=B", 3)), nullptr);
+  std::string renamed;
+  Finding* narrower =
+      set.Add(WithKeys("decode/v.c=C", "decode/v.b=B", 9), &renamed);
+  ASSERT_NE(narrower, nullptr);
+  EXPECT_EQ(renamed, "decode-q-a-a");
+  EXPECT_EQ(set.all().size(), 1u);
+  EXPECT_EQ(narrower->failure.key(), "decode/v.b=B");
+  EXPECT_EQ(narrower->failure.field(), "v.b");
+  EXPECT_EQ(narrower->failure.also_size(), 0);
+  EXPECT_EQ(narrower->id, "decode-v-b-b");
+  EXPECT_EQ(narrower->cases_to_find, 3u);
+  EXPECT_EQ(narrower->case_binary, "decode/v.c=C");
+  EXPECT_EQ(narrower->repeats, 1u);
+  // The same name with fewer others needs no new case.
+  set.Add(WithKeys("decode/x", "decode/y", 1));
+  EXPECT_EQ(set.Add(WithKey("decode/x")), nullptr);
+  EXPECT_EQ(set.all()[1].failure.also_size(), 0);
+}
+
 TEST(Findings, IdsAreFileNamesAndUnique) {
   EXPECT_EQ(FindingId("writer/writer.tail=TAIL_UNCHANGED"),
             "writer-tail-tail-unchanged");

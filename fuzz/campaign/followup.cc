@@ -8,6 +8,7 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
+#include "fuzz/worker/known_causes.h"
 
 namespace mlafuzz {
 namespace {
@@ -25,7 +26,7 @@ void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
     if (!runs.ok() || runs->empty()) break;
     ++finding.reruns;
     for (const Failure& failure : (*runs)[0].failures()) {
-      if (failure.key() != finding.failure.key()) continue;
+      if (!Explains(failure, finding.failure.key())) continue;
       ++finding.same;
       break;
     }

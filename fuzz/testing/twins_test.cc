@@ -2,6 +2,7 @@
 // right ones are not.
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,16 +44,21 @@ TEST_P(Twin, IsFoundForTheRightReason) {
           : 1000;
   EXPECT_LE(all[0].executions_to_find, limit) << Describe(result);
   EXPECT_GE(all[0].executions_to_find, 1u);
+  // One cause, one finding: of each wrong kernel.
+  std::map<std::string, int> findings;
+  for (const Finding& f : all) ++findings[f.failure.kernel()];
+  EXPECT_EQ(findings.size(), kernels.size()) << Describe(result);
+  EXPECT_EQ(all.size(), kernels.size()) << Describe(result);
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Finding& f) {
     const bool kernel = std::find(kernels.begin(), kernels.end(),
                                   f.failure.kernel()) != kernels.end();
     const bool property =
         std::find(twin.properties.begin(), twin.properties.end(),
                   f.failure.property()) != twin.properties.end();
-    // Two fields at once are a key of their own.
-    const bool named = f.failure.field() == twin.field ||
-                       (twin.field.empty() && !twin.key.empty() &&
-                        f.failure.key().find(twin.key) != std::string::npos);
+    const bool named =
+        f.failure.field() == twin.field &&
+        (twin.key.empty() ||
+         f.failure.key().find("/" + twin.key) != std::string::npos);
     return kernel && property && named;
   })) << Describe(result);
 }

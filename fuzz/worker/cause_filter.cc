@@ -10,9 +10,9 @@ bool CauseFilter::ShouldDiagnose(Kernel kernel, absl::string_view property) {
 }
 
 bool CauseFilter::IsNew(Kernel kernel, absl::string_view property,
-                        absl::string_view cause) {
+                        const CauseKeys& keys) {
   Place& place = At(kernel, property);
-  const bool is_new = known_.insert(std::string(cause)).second;
+  const bool is_new = known_.Learn(keys).match != KnownCauses::Match::kKnown;
   if (is_new) {
     place.distance = 1;
   } else if (place.failures > kEager) {

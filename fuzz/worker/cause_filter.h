@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 #include "corpus/image.h"
+#include "fuzz/worker/known_causes.h"
 
 namespace mlafuzz {
 
@@ -31,12 +31,13 @@ class CauseFilter {
 
   // Whether this failure is worth a diagnosis.
   bool ShouldDiagnose(Kernel kernel, absl::string_view property);
-  // Reports its result; true if the cause is new.
-  bool IsNew(Kernel kernel, absl::string_view property,
-             absl::string_view cause);
-  bool IsKnown(absl::string_view cause) const { return known_.contains(cause); }
+  // Reports its result; false if it says nothing new of any cause.
+  bool IsNew(Kernel kernel, absl::string_view property, const CauseKeys& keys);
+  KnownCauses::Match Find(const CauseKeys& keys) const {
+    return known_.Find(keys).match;
+  }
   // A cause that another process found.
-  void AddKnown(absl::string_view cause) { known_.insert(std::string(cause)); }
+  void AddKnown(const std::string& cause) { known_.Learn({cause}); }
 
  private:
   struct Place {
@@ -49,7 +50,7 @@ class CauseFilter {
   }
 
   absl::flat_hash_map<std::pair<int, std::string>, Place> places_;
-  absl::flat_hash_set<std::string> known_;
+  KnownCauses known_;
 };
 
 }  // namespace mlafuzz

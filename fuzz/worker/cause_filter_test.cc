@@ -8,11 +8,11 @@ namespace {
 TEST(CauseFilter, EachCauseIsNewOnce) {
   CauseFilter filter;
   ASSERT_TRUE(filter.ShouldDiagnose(Kernel::kWriter, "p"));
-  EXPECT_TRUE(filter.IsNew(Kernel::kWriter, "p", "a"));
+  EXPECT_TRUE(filter.IsNew(Kernel::kWriter, "p", {"a"}));
   ASSERT_TRUE(filter.ShouldDiagnose(Kernel::kWriter, "p"));
-  EXPECT_FALSE(filter.IsNew(Kernel::kWriter, "p", "a"));
+  EXPECT_FALSE(filter.IsNew(Kernel::kWriter, "p", {"a"}));
   ASSERT_TRUE(filter.ShouldDiagnose(Kernel::kWriter, "p"));
-  EXPECT_TRUE(filter.IsNew(Kernel::kWriter, "p", "b"));
+  EXPECT_TRUE(filter.IsNew(Kernel::kWriter, "p", {"b"}));
 }
 
 TEST(CauseFilter, AFrequentCauseIsDiagnosedRarely) {
@@ -21,7 +21,7 @@ TEST(CauseFilter, AFrequentCauseIsDiagnosedRarely) {
   for (int i = 0; i < 10000; ++i) {
     if (!filter.ShouldDiagnose(Kernel::kWriter, "p")) continue;
     ++diagnosed;
-    filter.IsNew(Kernel::kWriter, "p", "a");
+    filter.IsNew(Kernel::kWriter, "p", {"a"});
   }
   EXPECT_GE(diagnosed, 10000 / static_cast<int>(CauseFilter::kLongest));
   EXPECT_LE(diagnosed, 200);
@@ -33,7 +33,8 @@ TEST(CauseFilter, ARareSecondCauseIsStillSeen) {
     if (!filter.ShouldDiagnose(Kernel::kWriter, "p")) continue;
     // One failure in ten has another cause, from failure 5000 on.
     const bool other = i >= 5000 && i % 10 == 3;
-    if (filter.IsNew(Kernel::kWriter, "p", other ? "b" : "a") && other) return;
+    if (filter.IsNew(Kernel::kWriter, "p", {other ? "b" : "a"}) && other)
+      return;
   }
   FAIL() << "the second cause was never diagnosed";
 }
@@ -42,7 +43,7 @@ TEST(CauseFilter, PropertiesDoNotMuteEachOther) {
   CauseFilter filter;
   for (int i = 0; i < 1000; ++i) {
     if (filter.ShouldDiagnose(Kernel::kWriter, "p")) {
-      filter.IsNew(Kernel::kWriter, "p", "a");
+      filter.IsNew(Kernel::kWriter, "p", {"a"});
     }
   }
   EXPECT_TRUE(filter.ShouldDiagnose(Kernel::kWriter, "q"));
@@ -53,7 +54,7 @@ TEST(CauseFilter, AnotherProcessesCauseIsKnown) {
   CauseFilter filter;
   filter.AddKnown("a");
   ASSERT_TRUE(filter.ShouldDiagnose(Kernel::kWriter, "p"));
-  EXPECT_FALSE(filter.IsNew(Kernel::kWriter, "p", "a"));
+  EXPECT_FALSE(filter.IsNew(Kernel::kWriter, "p", {"a"}));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -28,6 +29,9 @@ Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
   failure.set_verdict(VerdictName(check.verdict));
   failure.set_field(why.field);
   failure.set_key(CauseKey(check, why));
+  for (const std::string& key : why.also) {
+    failure.add_also(absl::StrCat(failure.kernel(), "/", key));
+  }
   failure.set_cause(why.cause);
   failure.set_detail(check.detail);
   failure.set_step(check.step);

@@ -12,6 +12,7 @@
 #include "corpus/knobs.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/semantic_counters.h"
 #include "fuzz/worker/steering.h"
 #include "oracle/pool_history.h"
@@ -73,7 +74,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
       if (!difference->failure.key().empty()) {
         status_.Add(status_.failures);
         if (filter_.IsNew(Kernel::kWriter, "difference",
-                          difference->failure.key())) {
+                          KeysOf(difference->failure))) {
           Write(difference->failure, canonical);
         }
       }
@@ -226,19 +227,26 @@ void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
       described.push_back({check, DescribeFailure(checker, result, *check,
                                                   /*explain=*/false)});
     }
-    const auto known = std::find_if(
-        described.begin(), described.end(),
-        [this](const auto& d) { return filter_.IsKnown(d.second.key()); });
-    if (known != described.end()) {
-      filter_.IsNew(first.kernel, first.property, known->second.key());
+    const auto matching = [&](KnownCauses::Match match) {
+      return std::find_if(described.begin(), described.end(),
+                          [&](const auto& d) {
+                            return filter_.Find(KeysOf(d.second)) == match;
+                          });
+    };
+    if (const auto known = matching(KnownCauses::Match::kKnown);
+        known != described.end()) {
+      filter_.IsNew(first.kernel, first.property, KeysOf(known->second));
       continue;
     }
-    // A contract field says most.
-    auto best =
-        std::find_if(described.begin(), described.end(),
-                     [](const auto& d) { return !d.second.field().empty(); });
+    // What says more of a known cause; a contract field says most.
+    auto best = matching(KnownCauses::Match::kNarrower);
+    if (best == described.end()) {
+      best =
+          std::find_if(described.begin(), described.end(),
+                       [](const auto& d) { return !d.second.field().empty(); });
+    }
     if (best == described.end()) best = described.begin();
-    filter_.IsNew(first.kernel, first.property, best->second.key());
+    filter_.IsNew(first.kernel, first.property, KeysOf(best->second));
     best->second.set_explanation(Explain(checker.contracts(), result.image,
                                          result.observation, *best->first));
     Write(best->second, bytes);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -50,7 +51,7 @@ class SameCause {
         continue;
       }
       const Diagnosis why = checker.Why(result, check);
-      if (CauseKey(check, why) != cause_) continue;
+      if (!Gives(check, why)) continue;
       // A case whose fault shows within the tensors is not traded for one that
       // depends on what lies beside them.
       if (properties_.empty()) exact_ = why.exact;
@@ -80,7 +81,22 @@ class SameCause {
     return options;
   }
 
+  // Whether the cause is the first that explains it, or, if the case to begin
+  // with had a better one, any.
+  bool Gives(const Check& check, const Diagnosis& why) {
+    if (CauseKey(check, why) == cause_) {
+      if (properties_.empty()) first_ = true;
+      return true;
+    }
+    if (first_) return false;
+    return std::any_of(
+        why.also.begin(), why.also.end(), [&](const std::string& key) {
+          return absl::StrCat(KernelName(check.kernel), "/", key) == cause_;
+        });
+  }
+
   std::string cause_;
+  bool first_ = false;
   bool exact_ = false;  // of the first case that failed
   bool oracle_ = true;
   std::unique_ptr<Session> session_;

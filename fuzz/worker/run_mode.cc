@@ -9,6 +9,7 @@
 #include "corpus/codec.h"
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/failures.h"
+#include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/session.h"
 
 namespace mlafuzz {
@@ -31,7 +32,9 @@ void AddLines(const CaseResult& result, CaseRun& run) {
 
 std::set<std::string> Keys(const std::vector<Failure>& failures) {
   std::set<std::string> keys;
-  for (const Failure& failure : failures) keys.insert(failure.key());
+  for (const Failure& failure : failures) {
+    for (std::string& key : KeysOf(failure)) keys.insert(std::move(key));
+  }
   return keys;
 }
 

@@ -50,6 +50,7 @@ void SetArithmetic(const DecodeOptions& options, Arithmetic& a) {
   // the C library is no worse.
   a.set_exp2_relative_error(0x1p-22);
   a.set_denormals(Arithmetic::DENORMALS_KEPT);
+  a.set_exact_log2(true);
 }
 
 constexpr DecodeOptions kBuiltin = {};

@@ -24,6 +24,8 @@ namespace mlafuzz {
 // A lane is masked if its index is negative (ANY_NEGATIVE) or -1 (MINUS_ONE),
 // if lengths are given, count, and lane >= length, or if it lies at or past
 // declared_topk under DECLARED_TOPK_CLIPS. A repeated index counts each time.
+// Where masked lanes read slot 0, a split that has keys and masked lanes is NaN
+// in every column that is NaN or Inf there.
 //
 // Arithmetic that the contract declares is simulated:
 //

@@ -23,7 +23,7 @@
 //      of a split left out, of a rescale left out) explains what came back if
 //      every row is right for it or for the declared contract, and some row is
 //      right for it alone. One that every row fits comes before one that needs
-//      both.
+//      both. The others that explain it too are named beside it.
 //   3. If none does, the damage itself is given a name.
 namespace mlafuzz {
 namespace {
@@ -91,6 +91,7 @@ class Diagnostician {
         return Pattern("fault", observed_.message);
       }
       default:
+        if (DecodeDiagnosis d = ByOutsideReads(); !d.key.empty()) return d;
         return Pattern(CallStatusName(observed_.status),
                        absl::StrCat("the decode ended with ",
                                     CallStatusName(observed_.status), ": ",
@@ -98,17 +99,40 @@ class Diagnostician {
     }
     const StepValidity validity = ClassifyDecode(contract_, image_, index_);
     if (validity.validity == Validity::kInvalid) {
-      return Pattern(
+      DecodeDiagnosis d = Pattern(
           absl::StrCat("accepted-invalid:", validity.rule),
           absl::StrCat("the decode takes an invalid call: ", validity.reason));
+      if (rows_.well_formed() && rows_.Untouched()) d.also = {kNothing};
+      return d;
     }
     if (check_.property == property::kMemory) {
+      if (DecodeDiagnosis d = ByOutsideReads(); !d.key.empty()) return d;
       return Pattern("memory", check_.detail);
     }
     if (check_.property == property::kWrittenSet) {
       return Pattern("foreign-bytes", check_.detail);
     }
     return {};
+  }
+
+  // Rules that read rows outside the pool, which the declared one does not:
+  // what comes of that, a crash or a report, is theirs.
+  DecodeDiagnosis ByOutsideReads() const {
+    DecodeDiagnosis first;
+    for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
+      if (ExpectDecode(n.contract, image_, index_, before_).outside_reads ==
+          0) {
+        continue;
+      }
+      DecodeDiagnosis d = OfNeighbour(n, "reads outside the pool as under");
+      if (first.key.empty()) {
+        absl::StrAppend(&d.cause, ": ", check_.detail);
+        first = std::move(d);
+      } else {
+        first.also.push_back(std::move(d.key));
+      }
+    }
+    return first;
   }
 
   DecodeDiagnosis ByRefusal() {
@@ -133,7 +157,12 @@ class Diagnostician {
 
   // ---- 2. other expectations
 
-  enum class Fit { kNone, kMixed, kWhole };
+  enum class Fit {
+    kNone,
+    kOpen,  // forbids nothing that was seen, and predicts nothing of it
+    kMixed,
+    kWhole,
+  };
 
   // Some value that the declared contract forbids and `other` settles.
   bool Settles(const DecodeExpectation& other, std::int64_t row) const {
@@ -158,72 +187,100 @@ class Diagnostician {
       if (!rows_.RowMatches(other, row)) return Fit::kNone;
       settled |= Settles(other, row);
     }
-    if (!settled) return Fit::kNone;
+    if (!settled) return Fit::kOpen;
     for (std::int64_t row = 0; row < declared_.rows(); ++row) {
       if (!rows_.RowMatches(other, row)) return Fit::kMixed;
     }
     return Fit::kWhole;
   }
 
-  DecodeDiagnosis ByExpectation() {
-    DecodeDiagnosis mixed;
-    const auto consider = [&](const DecodeExpectation& e,
-                              DecodeDiagnosis d) -> bool {
-      switch (FitOf(e)) {
-        case Fit::kWhole:
-          mixed = std::move(d);
-          return true;
-        case Fit::kMixed:
-          if (mixed.key.empty()) {
-            absl::StrAppend(&d.cause, " in some rows");
-            mixed = std::move(d);
-          }
-          return false;
-        case Fit::kNone:
-          return false;
-      }
-      return false;
-    };
-    for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
-      if (consider(ExpectDecode(n.contract, image_, index_, before_),
-                   OfNeighbour(n, "behaves as under"))) {
-        return mixed;
-      }
+  // Explanations that fit, whole ones apart.
+  struct Explanations {
+    std::vector<DecodeDiagnosis> whole, mixed;
+    std::vector<std::string> open;  // keys
+  };
+
+  void Consider(const DecodeExpectation& e, DecodeDiagnosis d,
+                Explanations* found) const {
+    switch (FitOf(e)) {
+      case Fit::kWhole:
+        found->whole.push_back(std::move(d));
+        break;
+      case Fit::kMixed:
+        absl::StrAppend(&d.cause, " in some rows");
+        found->mixed.push_back(std::move(d));
+        break;
+      case Fit::kOpen:
+        found->open.push_back(std::move(d.key));
+        break;
+      case Fit::kNone:
+        break;
     }
-    if (!mixed.key.empty()) return mixed;
-    if (ByBothScales(consider)) return mixed;
-    // A kernel's own faults with splits and blocks.
-    ExpectOptions options;
-    options.no_rescale = true;
-    if (consider(ExpectDecode(contract_, image_, index_, before_, options),
-                 Pattern("missing-rescale",
-                         "earlier blocks are not rescaled when the running "
-                         "maximum rises"))) {
-      return mixed;
-    }
-    options.no_rescale = false;
-    for (int split = 0; split < MostSplits(); ++split) {
-      options.dropped_split = split;
-      if (consider(
-              ExpectDecode(contract_, image_, index_, before_, options),
-              Pattern("split-partial-dropped",
-                      absl::StrCat("the merge leaves out split ", split)))) {
-        return mixed;
-      }
-    }
-    if (MostSplits() > 0) {
-      options.dropped_split = ExpectOptions::kLastSplit;
-      if (consider(ExpectDecode(contract_, image_, index_, before_, options),
-                   Pattern("split-partial-dropped",
-                           "the merge leaves out the last split"))) {
-        return mixed;
-      }
-    }
-    return mixed;
   }
 
-  template <typename Consider>
-  bool ByBothScales(const Consider& consider) {
+  // All are asked, as one case rarely tells rules apart: the first that fits is
+  // the cause, the others are left possible.
+  DecodeDiagnosis ByExpectation() {
+    Explanations rules, others;
+    for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
+      Consider(ExpectDecode(n.contract, image_, index_, before_),
+               OfNeighbour(n, "behaves as under"), &rules);
+    }
+    ByBothScales(rules.whole, &others);
+    if (rules.whole.empty()) ByFaults(&others);
+    std::vector<DecodeDiagnosis> all;
+    for (std::vector<DecodeDiagnosis>* part :
+         {&rules.whole, &rules.mixed, &others.whole, &others.mixed}) {
+      for (DecodeDiagnosis& d : *part) all.push_back(std::move(d));
+    }
+    if (all.empty()) {
+      possible_ = std::move(rules.open);
+      possible_.insert(possible_.end(), others.open.begin(), others.open.end());
+      return {};
+    }
+    DecodeDiagnosis first = std::move(all[0]);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (all[i].key == first.key ||
+          std::find(first.also.begin(), first.also.end(), all[i].key) !=
+              first.also.end()) {
+        continue;
+      }
+      first.also.push_back(std::move(all[i].key));
+    }
+    return first;
+  }
+
+  // A kernel's own faults with splits and blocks.
+  void ByFaults(Explanations* found) const {
+    ExpectOptions options;
+    options.no_rescale = true;
+    Consider(ExpectDecode(contract_, image_, index_, before_, options),
+             Pattern("missing-rescale",
+                     "earlier blocks are not rescaled when the running maximum "
+                     "rises"),
+             found);
+    options.no_rescale = false;
+    const int splits = MostSplits();
+    for (int split = 0; split < splits; ++split) {
+      options.dropped_split = split;
+      Consider(ExpectDecode(contract_, image_, index_, before_, options),
+               Pattern("split-partial-dropped",
+                       absl::StrCat("the merge leaves out split ", split)),
+               found);
+    }
+    if (splits > 0) {
+      options.dropped_split = ExpectOptions::kLastSplit;
+      Consider(ExpectDecode(contract_, image_, index_, before_, options),
+               Pattern("split-partial-dropped",
+                       "the merge leaves out the last split"),
+               found);
+    }
+  }
+
+  // Where one rule explains all, only pairs that contain it: a case may show
+  // one side of two.
+  void ByBothScales(const std::vector<DecodeDiagnosis>& whole,
+                    Explanations* found) const {
     for (int qk = 1; qk <= kScaleRules; ++qk) {
       for (int v = 1; v <= kScaleRules; ++v) {
         if (qk == contract_.qk().scale_rule() ||
@@ -235,21 +292,27 @@ class Diagnostician {
             static_cast<ReaderSide::ScaleRule>(qk));
         other.mutable_v()->set_scale_rule(
             static_cast<ReaderSide::ScaleRule>(v));
-        const std::string names =
+        const std::string qk_name =
             absl::StrCat("qk.scale_rule=",
-                         ReaderSide::ScaleRule_Name(other.qk().scale_rule()),
-                         "+v.scale_rule=",
+                         ReaderSide::ScaleRule_Name(other.qk().scale_rule()));
+        const std::string v_name =
+            absl::StrCat("v.scale_rule=",
                          ReaderSide::ScaleRule_Name(other.v().scale_rule()));
-        if (consider(ExpectDecode(other, image_, index_, before_),
-                     {.field = "qk.scale_rule+v.scale_rule",
-                      .key = names,
-                      .cause = absl::StrCat("the decode behaves as under ",
-                                            names)})) {
-          return true;
+        if (!whole.empty() && std::none_of(whole.begin(), whole.end(),
+                                           [&](const DecodeDiagnosis& d) {
+                                             return d.key == qk_name ||
+                                                    d.key == v_name;
+                                           })) {
+          continue;
         }
+        const std::string names = absl::StrCat(qk_name, "+", v_name);
+        Consider(ExpectDecode(other, image_, index_, before_),
+                 {.field = "qk.scale_rule+v.scale_rule",
+                  .key = names,
+                  .cause = absl::StrCat("the decode behaves as under ", names)},
+                 found);
       }
     }
-    return false;
   }
 
   oracle::KeyPlan PlanOf(std::int64_t row) const {
@@ -302,16 +365,6 @@ class Diagnostician {
     return any;
   }
 
-  // A split whose first block is wholly masked while a later one is not.
-  static bool HasLeadingMaskedBlock(const oracle::KeyPlan& plan) {
-    if (!plan.known) return false;
-    for (const auto& split : plan.splits) {
-      if (split.keys.first == split.keys.end || split.blocks.empty()) continue;
-      if (split.blocks[0].first == split.blocks[0].end) return true;
-    }
-    return false;
-  }
-
   bool Slot0IsFinite() const {
     const std::int64_t at = image_.pool.RowAt(0);
     double values[oracle::kLatent], radius[oracle::kLatent];
@@ -328,11 +381,11 @@ class Diagnostician {
 
   DecodeDiagnosis ByDamage() {
     if (rows_.Untouched()) {
-      return Pattern("nothing-written",
+      return Pattern(kNothing,
                      absl::StrCat("the decode left all ", declared_.rows(),
                                   " rows as they were"));
     }
-    bool nan = true, zero = true, leading = true, masked = true;
+    bool nan = true, zero = true, masked = true;
     bool out = false, lse = false;
     std::int64_t repeats = 0;
     for (std::int64_t row : wrong_) {
@@ -340,7 +393,6 @@ class Diagnostician {
       repeats += RepeatsQuery(row) ? 1 : 0;
       nan &= AllNan(row);
       zero &= AllZero(row);
-      leading &= HasLeadingMaskedBlock(plan);
       masked &= plan.masked > 0;
       out |= rows_.WrongColumn(declared_, row) >= 0;
       lse |= !rows_.LseMatches(declared_, row);
@@ -351,22 +403,31 @@ class Diagnostician {
                                   " rows hold the raw bytes of the input, the "
                                   "latent part of the query"));
     }
-    if (nan && leading) {
-      return Pattern("nan-behind-masked-block",
-                     "NaN where a split starts with a block of masked lanes");
-    }
+    // Where splits are not known the rule says too little to be tested.
     if (masked && !Slot0IsFinite()) {
-      return Pattern("masked-lane-reads-slot0",
-                     "rows with masked lanes are wrong while slot 0 holds NaN "
-                     "or Inf");
+      return {.field = "decode.masked_lanes",
+              .key = "decode.masked_lanes=MASKED_READ_SLOT0",
+              .cause =
+                  "rows with masked lanes are wrong while slot 0 holds NaN "
+                  "or Inf",
+              .also = possible_};
     }
-    if (nan) return Pattern("nan-output", "rows of NaN without a reason");
-    if (zero) return Pattern("zero-output", "rows of zeros without a reason");
-    if (!lse) return Pattern("wrong-output", "wrong values beside a right LSE");
-    if (!out) return Pattern("wrong-lse", "a wrong LSE beside right values");
-    return Pattern("wrong-output-and-lse",
-                   "no neighbouring rule explains output and LSE");
+    // One fault of no known shape shows now here, now there.
+    const auto shape = [this](const char* key, const char* cause) {
+      DecodeDiagnosis d = Pattern(key, cause);
+      d.also = possible_;
+      if (key != kWrong) d.also.push_back(kWrong);
+      return d;
+    };
+    if (nan) return shape("nan-output", "rows of NaN without a reason");
+    if (zero) return shape("zero-output", "rows of zeros without a reason");
+    if (!lse) return shape("wrong-output", "wrong values beside a right LSE");
+    if (!out) return shape("wrong-lse", "a wrong LSE beside right values");
+    return shape(kWrong, "no neighbouring rule explains output and LSE");
   }
+
+  static constexpr char kWrong[] = "wrong-output-and-lse";
+  static constexpr char kNothing[] = "nothing-written";
 
   const Contract& contract_;
   const CaseImage& image_;
@@ -378,6 +439,8 @@ class Diagnostician {
   const oracle::ObservedRows rows_;
   DecodeExpectation declared_;
   std::vector<std::int64_t> wrong_;
+  // Keys of what may explain it but says too little to be tested.
+  std::vector<std::string> possible_;
 };
 
 }  // namespace

@@ -3,116 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <numeric>
 #include <optional>
 
+#include "oracle/decode/emulated_arithmetic.h"
+#include "oracle/decode/emulated_floats.h"
+
 namespace mlafuzz {
+namespace emulated {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr double kLog2E = 1.4426950408889634074;
-constexpr double kLn2 = 0.69314718055994530942;
-
-float FromBits(std::uint32_t bits) {
-  float x;
-  std::memcpy(&x, &bits, 4);
-  return x;
-}
-
-std::uint32_t ToBits(float x) {
-  std::uint32_t bits;
-  std::memcpy(&bits, &x, 4);
-  return bits;
-}
-
-float Bf16ToFloat(std::uint16_t bits) {
-  return FromBits(static_cast<std::uint32_t>(bits) << 16);
-}
-
-// Nearest even.
-float ToBf16(float x) {
-  if (std::isnan(x)) return kNan;
-  std::uint32_t bits = ToBits(x);
-  const std::uint32_t rest = bits & 0xffff;
-  bits &= 0xffff0000;
-  if (rest > 0x8000 || (rest == 0x8000 && (bits & 0x10000) != 0)) {
-    bits += 0x10000;
-  }
-  return FromBits(bits);
-}
-
-float E4m3Value(int code) {
-  const int exponent = code >> 3 & 15, fraction = code & 7;
-  float x =
-      exponent == 15 && fraction == 7
-          ? kNan
-          : (exponent == 0 ? std::ldexp(fraction / 8.0f, -6)
-                           : std::ldexp(1 + fraction / 8.0f, exponent - 7));
-  return (code & 0x80) != 0 ? -x : x;
-}
-
-// Nearest even by search over all codes, saturating.
-float ToE4m3(float x) {
-  if (std::isnan(x)) return kNan;
-  const float magnitude = std::fabs(x);
-  if (magnitude >= 448) return std::copysign(448.0f, x);
-  int low = 0, high = 0x7e;  // E4m3Value(low) <= magnitude < E4m3Value(high)
-  while (high - low > 1) {
-    const int middle = (low + high) / 2;
-    (E4m3Value(middle) <= magnitude ? low : high) = middle;
-  }
-  const double down = static_cast<double>(magnitude) - E4m3Value(low);
-  const double up = static_cast<double>(E4m3Value(high)) - magnitude;
-  const int code =
-      down < up ? low : (up < down ? high : (low & 1 ? high : low));
-  return std::copysign(E4m3Value(code), x);
-}
-
-class Emulation {
+class Emulation : EmulatedArithmetic {
  public:
   Emulation(const Contract& contract, const CaseImage& image,
             const StepImage& step, std::mt19937_64& random)
-      : contract_(contract),
+      : EmulatedArithmetic(contract.arithmetic(), random),
+        contract_(contract),
         rules_(contract.decode()),
-        a_(contract.arithmetic()),
         pool_(image.pool),
         step_(step),
         call_(step.step->decode()),
-        random_(random),
         q_(*step.Find(TensorId::kQ)),
         indices_(*step.Find(TensorId::kIndices)) {
-    flush_ = a_.denormals() == Arithmetic::DENORMALS_FLUSHED ||
-             (a_.denormals() == Arithmetic::DENORMALS_UNKNOWN && Chance(2));
-    dequantised_ = a_.dequantised() == Arithmetic::DEQUANTISED_UNKNOWN
-                       ? static_cast<Arithmetic::Dequantised>(1 + Draw(3))
-                       : a_.dequantised();
-    query_ = a_.query() == Arithmetic::QUERY_UNKNOWN
-                 ? static_cast<Arithmetic::Query>(1 + Draw(2))
-                 : a_.query();
-    weights_ = a_.weights() == Arithmetic::WEIGHTS_UNKNOWN
-                   ? static_cast<Arithmetic::Weights>(1 + Draw(4))
-                   : a_.weights();
-    partials_ = a_.partials() == Arithmetic::PARTIALS_UNKNOWN
-                    ? static_cast<Arithmetic::Partials>(1 + Draw(2))
-                    : a_.partials();
-    fp8_ = query_ == Arithmetic::QUERY_E4M3 &&
-           dequantised_ == Arithmetic::DEQUANTISED_CODES;
-    mma_ = a_.accumulator() == Arithmetic::MMA ||
-           (a_.accumulator() == Arithmetic::ACCUMULATOR_UNKNOWN && Chance(2));
-    mma_bits_ =
-        a_.accumulator() == Arithmetic::MMA && a_.accumulator_bits() > 0
-            ? static_cast<int>(a_.accumulator_bits())
-            : (fp8_ || ScaledWeights() ? 14 : 24) + static_cast<int>(Draw(3));
-    mma_step_ = 4 << Draw(4);
-    block_ = a_.block() > 0 ? a_.block() : 1 + Draw(96);
-    order_ = static_cast<int>(Draw(6));
-    fused_ = Chance(2);
-    scaling_ = static_cast<int>(Draw(3));
-    sink_form_ = static_cast<int>(Draw(3));
-    reciprocal_ = Chance(2);
-    exp_sign_ = static_cast<int>(Draw(3));
     const float scale = FromBits(call_.softmax_scale_bits());
     scale_ = scale;
     c_ = Chance(2) ? static_cast<float>(scale * kLog2E)
@@ -136,193 +47,6 @@ class Emulation {
     float lse2 = -kInf;
     std::vector<float> out;  // normalised
   };
-
-  std::uint64_t Draw(std::uint64_t n) { return random_() % n; }
-  bool Chance(std::uint64_t n) { return Draw(n) == 0; }
-  float Flush(float x) const {
-    return flush_ && std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x;
-  }
-  bool ScaledWeights() const {
-    return weights_ == Arithmetic::WEIGHTS_E4M3 ||
-           weights_ == Arithmetic::WEIGHTS_E4M3_TWO_PASS;
-  }
-
-  // ---- rows
-
-  float ReadScale(const ReaderSide& side, const std::uint8_t* row, int tile) {
-    std::uint32_t bits;
-    std::memcpy(&bits, row + 512 + 4 * tile, 4);
-    switch (side.scale_rule()) {
-      case ReaderSide::SCALE_POW2_FLOOR:
-        return FromBits(bits & 0x7f800000);
-      case ReaderSide::SCALE_POW2_CEIL:
-        return FromBits((bits & 0x7fffff) != 0 ? (bits & 0x7f800000) + 0x800000
-                                               : bits & 0x7f800000);
-      case ReaderSide::SCALE_BF16:
-        return ToBf16(FromBits(bits));
-      case ReaderSide::SCALE_ONE:
-        return 1;
-      default:
-        return FromBits(bits);
-    }
-  }
-
-  float DequantisedValue(Arithmetic::Dequantised mode, int code, float scale) {
-    float x = Flush(E4m3Value(code) * scale);
-    if (mode == Arithmetic::DEQUANTISED_BF16) x = Flush(ToBf16(x));
-    return x;
-  }
-
-  // ---- sums
-
-  // Sums terms by the drawn order; each addition correctly rounded. Products
-  // a[i] * b[i] round first, or with the addition.
-  float Sum(const std::vector<float>& a, const std::vector<float>& b,
-            float start, bool fp8) {
-    const std::size_t n = a.size();
-    if (mma_) return MmaSum(a, b, start, fp8);
-    std::vector<std::size_t> index(n);
-    std::iota(index.begin(), index.end(), 0u);
-    const auto term = [&](std::size_t i) {
-      return static_cast<double>(a[i]) * b[i];
-    };
-    switch (order_) {
-      case 1:
-        std::shuffle(index.begin(), index.end(), random_);
-        break;
-      case 2:  // all of one sign first: the largest partial sums
-        std::sort(
-            index.begin(), index.end(),
-            [&](std::size_t x, std::size_t y) { return term(x) > term(y); });
-        break;
-      case 3:
-        std::reverse(index.begin(), index.end());
-        break;
-      default:
-        break;
-    }
-    if (order_ >= 4) {  // a tree, or lanes of 32 and a tree
-      std::vector<float> sums;
-      if (order_ == 4) {
-        for (std::size_t i = 0; i < n; ++i) sums.push_back(Flush(a[i] * b[i]));
-      } else {
-        sums.assign(32, 0);
-        for (std::size_t i = 0; i < n; ++i) {
-          float& s = sums[i % 32];
-          s = fused_ ? Flush(std::fma(a[i], b[i], s))
-                     : Flush(s + Flush(a[i] * b[i]));
-        }
-      }
-      while (sums.size() > 1) {
-        const std::size_t half = (sums.size() + 1) / 2;
-        for (std::size_t i = 0; i + half < sums.size(); ++i) {
-          sums[i] = Flush(sums[i] + sums[i + half]);
-        }
-        sums.resize(half);
-      }
-      return Flush(start + (sums.empty() ? 0 : sums[0]));
-    }
-    float s = start;
-    for (std::size_t i : index) {
-      s = fused_ ? Flush(std::fma(a[i], b[i], s))
-                 : Flush(s + Flush(a[i] * b[i]));
-    }
-    return s;
-  }
-
-  // Tensor cores: mma_step_ exact products and the accumulator aligned to the
-  // largest, cut to mma_bits_.
-  float MmaSum(const std::vector<float>& a, const std::vector<float>& b,
-               float start, bool fp8) {
-    int bits = mma_bits_;
-    if (!(a_.accumulator() == Arithmetic::MMA && a_.accumulator_bits() > 0) &&
-        !fp8) {
-      bits = std::max(bits, 24);
-    }
-    float sum = start;
-    for (std::size_t first = 0; first < a.size(); first += mma_step_) {
-      const std::size_t end = std::min(a.size(), first + mma_step_);
-      double largest = std::fabs(sum);
-      bool special = !std::isfinite(sum);
-      for (std::size_t i = first; i < end; ++i) {
-        const double t = static_cast<double>(a[i]) * b[i];
-        special |= !std::isfinite(t);
-        largest = std::max(largest, std::fabs(t));
-      }
-      double exact = sum;
-      if (special) {
-        for (std::size_t i = first; i < end; ++i) {
-          exact += static_cast<double>(a[i]) * b[i];
-        }
-        sum = static_cast<float>(exact);
-        continue;
-      }
-      if (largest == 0) continue;
-      const double unit = std::ldexp(1.0, std::ilogb(largest) - (bits - 1));
-      exact = std::trunc(sum / unit);
-      for (std::size_t i = first; i < end; ++i) {
-        exact += std::trunc(static_cast<double>(a[i]) * b[i] / unit);
-      }
-      exact *= unit;
-      float next = static_cast<float>(exact);
-      if (std::fabs(static_cast<double>(next)) > std::fabs(exact)) {
-        next = std::nextafter(next, 0.0f);  // the result is cut, not rounded
-      }
-      sum = Flush(next);
-    }
-    return sum;
-  }
-
-  float PlainSum(const std::vector<float>& a, float start) {
-    std::vector<std::size_t> index(a.size());
-    std::iota(index.begin(), index.end(), 0u);
-    if (order_ == 1) std::shuffle(index.begin(), index.end(), random_);
-    if (order_ == 2) {
-      std::sort(index.begin(), index.end(),
-                [&](std::size_t x, std::size_t y) { return a[x] > a[y]; });
-    }
-    if (order_ >= 4) {
-      std::vector<float> sums = a;
-      while (sums.size() > 1) {
-        const std::size_t half = (sums.size() + 1) / 2;
-        for (std::size_t i = 0; i + half < sums.size(); ++i) {
-          sums[i] += sums[i + half];
-        }
-        sums.resize(half);
-      }
-      return start + (sums.empty() ? 0 : sums[0]);
-    }
-    for (std::size_t i : index) start = start + a[i];
-    return start;
-  }
-
-  // ---- functions
-
-  float Exp2(float x) {
-    if (x == 0) return 1;
-    const double exact = std::exp2(static_cast<double>(x));
-    const double eps =
-        a_.exp2_relative_error() > 0 ? a_.exp2_relative_error() : 0x1p-22;
-    // Just inside the promised error: half an ulp of storing comes on top.
-    const double room = std::max(0.0, eps - 0x1p-24);
-    double e = 0;
-    if (exp_sign_ == 0) {
-      e = room * (static_cast<double>(Draw(2001)) / 1000 - 1);
-    } else {
-      e = exp_sign_ == 1 ? room : -room;
-    }
-    return Flush(static_cast<float>(exact * (1 + e)));
-  }
-
-  float Log2(float x) {
-    const double exact = std::log2(static_cast<double>(x));
-    return static_cast<float>(exact) + (Chance(2) ? 0x1p-25f : -0x1p-25f) *
-                                           static_cast<float>(std::fabs(exact));
-  }
-
-  float Divide(float a, float b) {
-    return Flush(reciprocal_ ? a * (1.0f / b) : a / b);
-  }
 
   // ---- one head
 
@@ -350,9 +74,13 @@ class Emulation {
     HeadQuery q;
     const std::uint8_t* bytes =
         q_.bytes.data() + 2 * (n * q_.strides[0] + h * q_.strides[1]);
-    const bool tail = rules_.nope_tail() == DecodeContract::NOPE_TAIL_AS_ROPE;
+    const bool tail = rules_.nope_tail() != DecodeContract::NOPE_TAIL_IGNORED;
+    const bool end =
+        rules_.nope_tail() == DecodeContract::NOPE_TAIL_MEETS_QUERY_END;
     const std::int64_t columns = tail ? 576 : q_.shape[2];
-    for (std::int64_t i = 0; i < columns; ++i) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const std::int64_t i =
+          end && q_.shape[2] == 512 && column >= 512 ? column - 64 : column;
       if (bytes + 2 * i + 2 > q_.bytes.data() + q_.bytes.size()) {
         q.value.push_back(0);  // whatever lies behind the tensor
         continue;
@@ -499,6 +227,16 @@ class Emulation {
 
   float Exp2Unbounded(float x) { return x > 128 ? kInf : Exp2(x); }
 
+  // What a weight of 0 makes of slot 0.
+  void ReadSlot0(std::vector<float>* out) {
+    if (rules_.masked_lanes() != DecodeContract::MASKED_READ_SLOT0) return;
+    const std::uint8_t* row = pool_.bytes.data() + pool_.RowAt(0);
+    for (int c = 0; c < 512; ++c) {
+      const float scale = ReadScale(contract_.v(), row, c / 128);
+      (*out)[c] += 0 * (E4m3Value(row[c]) * scale);
+    }
+  }
+
   void RunHead(std::int64_t n, std::int64_t h, EmulatedDecode* result) {
     const std::int64_t width = indices_.shape[1];
     // Blocks of live rows.
@@ -535,6 +273,12 @@ class Emulation {
     }
     const bool in_lse = sink && rules_.sink() == DecodeContract::SINK_IN_LSE;
     const bool base_e = rules_.lse_base() == DecodeContract::BASE_E;
+    if (rules_.leading_block() == DecodeContract::LEADING_BLOCK_NAN &&
+        !blocks.empty() && blocks[0].empty()) {
+      for (int c = 0; c < 512; ++c) Push(kNan, result);
+      result->lse.push_back(kNan);
+      return;
+    }
     if (!any && rules_.empty_row() == DecodeContract::UNIT_WEIGHTS) {
       for (int t = 0; t < 4; ++t) {
         const std::uint8_t* row = pool_.bytes.data() + pool_.RowAt(0);
@@ -584,6 +328,11 @@ class Emulation {
       parts.push_back(
           RunSplit(q, {blocks.begin() + first, blocks.begin() + end},
                    single && sink_form_ == 0 ? sink2 : std::nullopt));
+      std::int64_t masked = std::min(end * block_, width) - first * block_;
+      for (std::int64_t b = first; b < end; ++b) {
+        masked -= static_cast<std::int64_t>(blocks[b].size());
+      }
+      if (masked > 0 && !parts.back().empty) ReadSlot0(&parts.back().out);
     }
     float lse2;
     std::vector<float> out(512, 0);
@@ -643,30 +392,20 @@ class Emulation {
 
   const Contract& contract_;
   const DecodeContract& rules_;
-  const Arithmetic& a_;
   const PoolImage& pool_;
   const StepImage& step_;
   const Decode& call_;
-  std::mt19937_64& random_;
   const Tensor& q_;
   const Tensor& indices_;
-  bool flush_, fp8_, mma_, fused_, reciprocal_;
-  Arithmetic::Dequantised dequantised_;
-  Arithmetic::Query query_;
-  Arithmetic::Weights weights_;
-  Arithmetic::Partials partials_;
-  int mma_bits_;
-  std::size_t mma_step_;
-  std::int64_t block_;
-  int order_, scaling_, sink_form_, exp_sign_;
   float scale_, c_;
 };
 
 }  // namespace
+}  // namespace emulated
 
 EmulatedDecode EmulateDecode(const Contract& contract, const CaseImage& image,
                              const StepImage& step, std::mt19937_64& random) {
-  return Emulation(contract, image, step, random).Run();
+  return emulated::Emulation(contract, image, step, random).Run();
 }
 
 }  // namespace mlafuzz

@@ -13,6 +13,7 @@
 #include "oracle/decode/scores.h"
 #include "oracle/decode/softmax.h"
 #include "oracle/decode/values.h"
+#include "oracle/layout.h"
 #include "oracle/tensor_view.h"
 
 // Query by query, the steps of a decode in a kernel's own order:
@@ -58,6 +59,17 @@ class QueryOracle {
     oracle::KeyPlan plan =
         oracle::PlanKeys(contract_, pool_, step_, query, options_);
     out_.outside_reads += plan.outside;
+    ReadSlot0(plan);
+    switch (oracle::LeadingNanOf(contract_.decode(), plan)) {
+      case oracle::LeadingNan::kYes:
+        for (std::int64_t h = 0; h < out_.heads; ++h) NanRow(Result(h));
+        return;
+      case oracle::LeadingNan::kMaybe:
+        for (std::int64_t h = 0; h < out_.heads; ++h) AnythingRow(Result(h));
+        return;
+      case oracle::LeadingNan::kNo:
+        break;
+    }
     if (plan.keys.empty()) {
       RunEmpty(plan);
       return;
@@ -75,9 +87,71 @@ class QueryOracle {
       scores[h].radius.resize(plan.keys.size());
     }
     RunKeys(plan, /*has_scores=*/false, &scores);
+    // A split of masked lanes alone, or one whose blocks are not known, may or
+    // may not pass on what slot 0 holds.
+    bool open = false;
+    for (const oracle::KeyPlan::Split& split : plan.splits) {
+      open |= split.masked > 0 &&
+              (split.keys.first == split.keys.end || !plan.known);
+    }
+    for (std::int64_t h = 0; open && h < out_.heads; ++h) OpenPoisoned(h);
   }
 
  private:
+  // Columns of slot 0 that are not finite, where masked lanes read it.
+  void ReadSlot0(const oracle::KeyPlan& plan) {
+    poisoned_.assign(kDecodeColumns, 0);
+    any_poisoned_ = false;
+    if (!oracle::ReadsSlot0(contract_.decode()) || plan.masked == 0 ||
+        pool_.slots() == 0) {
+      return;
+    }
+    const std::int64_t at = pool_.RowAt(0);
+    if (at + oracle::LayoutOf(pool_.layout).row_bytes >
+        static_cast<std::int64_t>(bytes_.size())) {
+      return;
+    }
+    const oracle::Dequantiser dequantiser = oracle::ValueDequantiser(contract_);
+    const auto scales = dequantiser.Scales(bytes_.data() + at);
+    double radius[kDecodeColumns];
+    std::vector<double> values(kDecodeColumns);
+    dequantiser.Row(bytes_.data() + at, values.data(), radius);
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      const float scale = scales[c / oracle::kTileColumns].value;
+      if (std::isfinite(values[static_cast<std::size_t>(c)]) &&
+          std::isfinite(scale)) {
+        continue;
+      }
+      poisoned_[static_cast<std::size_t>(c)] = 1;
+      any_poisoned_ = true;
+    }
+  }
+
+  // A weight of 0 times NaN or Inf.
+  void Poison(const oracle::KeyPlan::Split& split,
+              std::vector<oracle::SplitOutput>* outputs) const {
+    if (!any_poisoned_ || split.masked == 0) return;
+    for (oracle::SplitOutput& output : *outputs) {
+      if (output.value.empty()) continue;  // of an unusable head
+      for (int c = 0; c < kDecodeColumns; ++c) {
+        if (poisoned_[static_cast<std::size_t>(c)] == 0) continue;
+        output.value[static_cast<std::size_t>(c)] = oracle::kNaN;
+        output.radius[static_cast<std::size_t>(c)] = 0;
+      }
+    }
+  }
+
+  void OpenPoisoned(std::int64_t head) {
+    if (!any_poisoned_) return;
+    const oracle::HeadResult result = Result(head);
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      if (poisoned_[static_cast<std::size_t>(c)] == 0) continue;
+      if (std::isnan(result.out[c]) && result.out_radius[c] == 0) continue;
+      result.out[c] = 0;
+      result.out_radius[c] = kInfinity;
+    }
+  }
+
   oracle::HeadResult Result(std::int64_t head) {
     const std::size_t row =
         static_cast<std::size_t>(query_ * out_.heads + head);
@@ -101,6 +175,7 @@ class QueryOracle {
         plan.masked == 0) {
       for (std::int64_t h = 0; h < out_.heads; ++h) {
         oracle::EmptyRow(contract_, SinkOf(h), Result(h));
+        OpenPoisoned(h);
       }
       return;
     }
@@ -169,6 +244,7 @@ class QueryOracle {
       }
       oracle::SumValues(contract_, bytes_, plan, split, weights, rows_,
                         &outputs);
+      if (plan.known) Poison(split, &outputs);
       for (std::size_t h = 0; h < heads; ++h) {
         parts[h].push_back({weights[h], std::move(outputs[h])});
         outputs[h] = {};
@@ -193,6 +269,8 @@ class QueryOracle {
   DecodeExpectation& out_;
   oracle::DequantisedRows* const rows_ = ScratchRows();
   std::vector<oracle::QueryHead> heads_;
+  std::vector<char> poisoned_;  // of slot 0, a flag a column
+  bool any_poisoned_ = false;
   std::int64_t query_ = 0;
   bool usable_scale_ = false;
 };

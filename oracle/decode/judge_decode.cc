@@ -8,10 +8,9 @@
 #include "oracle/bf16.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/observed_rows.h"
+#include "oracle/judge_ending.h"
 
-// The order of oracle/judge.cc: what is lacking or unspecified is not judged; a
-// call that died is its own verdict; an invalid one must be refused without a
-// trace; a valid one must be taken and be right.
+// In the order of oracle/judge.cc.
 namespace mlafuzz {
 namespace {
 
@@ -28,7 +27,7 @@ class StepJudge {
         step_(image.steps[static_cast<std::size_t>(step)]),
         before_(before),
         observed_(observed),
-        checks_(checks) {}
+        ending_(step, Kernel::kDecode, observed, checks) {}
 
   bool Run() {
     if (observed_.status == CallStatus::kNotImplemented) {
@@ -44,27 +43,13 @@ class StepJudge {
              (observed_.status == CallStatus::kOk && observed_.strays.empty() &&
               !observed_.pool);
     }
-    if (EndedAbnormally()) return true;
+    if (ending_.EndedAbnormally()) return true;
     const oracle::ObservedRows rows(step_, observed_);
     if (!rows.well_formed() ||
         (observed_.pool && observed_.pool->size() != before_.size())) {
-      Add(property::kMemory, Verdict::kProtocol,
-          "the observation's buffers have other sizes than the case's");
-      return true;
-    }
-    if (validity.validity == Validity::kInvalid) {
-      JudgeRefusal(validity, rows);
-    } else if (observed_.status == CallStatus::kRefused) {
-      Add(property::kRefusal, Verdict::kFail,
-          absl::StrCat("refused a ", ValidityName(validity.validity),
-                       " call: ", observed_.message));
-      JudgeNoTrace(rows);
-    } else if (observed_.status != CallStatus::kOk) {
-      Add(property::kLanes, Verdict::kFail,
-          absl::StrCat(CallStatusName(observed_.status), ": ",
-                       observed_.message));
-      JudgeMemory(Verdict::kPass);
-    } else {
+      ending_.Malformed();
+    } else if (!ending_.EndedWithoutResult(
+                   validity, [&] { return TraceOfRefusedCall(rows); })) {
       JudgeResult(rows);
     }
     return true;
@@ -72,59 +57,7 @@ class StepJudge {
 
  private:
   void Add(const char* property, Verdict verdict, std::string detail = "") {
-    checks_->push_back({.step = index_,
-                        .kernel = Kernel::kDecode,
-                        .property = property,
-                        .verdict = verdict,
-                        .detail = std::move(detail)});
-  }
-
-  bool EndedAbnormally() {
-    Verdict verdict;
-    switch (observed_.status) {
-      case CallStatus::kCrash:
-        verdict = Verdict::kCrash;
-        break;
-      case CallStatus::kHang:
-        verdict = Verdict::kHang;
-        break;
-      case CallStatus::kOutOfMemory:
-        verdict = Verdict::kOutOfMemory;
-        break;
-      case CallStatus::kProtocol:
-        verdict = Verdict::kProtocol;
-        break;
-      default:
-        return false;
-    }
-    std::string detail = observed_.message;
-    for (const std::string& report : observed_.reports) {
-      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
-    }
-    Add(property::kMemory, verdict, std::move(detail));
-    return true;
-  }
-
-  void JudgeRefusal(const StepValidity& validity,
-                    const oracle::ObservedRows& rows) {
-    if (observed_.status == CallStatus::kRefused) {
-      if (observed_.message.empty()) {
-        Add(property::kRefusal, Verdict::kFail,
-            absl::StrCat("refused without a reason: ", validity.reason));
-      } else {
-        Add(property::kRefusal, Verdict::kPass);
-      }
-      JudgeNoTrace(rows);
-      return;
-    }
-    Add(property::kRefusal, Verdict::kFail,
-        absl::StrCat(observed_.status == CallStatus::kOk
-                         ? std::string("accepted an invalid call")
-                         : absl::StrCat("ended an invalid call with ",
-                                        CallStatusName(observed_.status), " (",
-                                        observed_.message, ")"),
-                     ": ", validity.rule, ": ", validity.reason));
-    JudgeMemory(Verdict::kPass);
+    ending_.Add(property, verdict, std::move(detail));
   }
 
   // Changed bytes of the pool, which a decode only reads.
@@ -137,36 +70,11 @@ class StepJudge {
     return changed;
   }
 
-  void JudgeNoTrace(const oracle::ObservedRows& rows) {
+  std::string TraceOfRefusedCall(const oracle::ObservedRows& rows) const {
     if (const std::int64_t changed = ChangedPoolBytes(); changed != 0) {
-      Add(property::kWrittenSet, Verdict::kFail,
-          absl::StrCat("a refused call changed ", changed,
-                       " bytes of the pool"));
-    } else if (!rows.Untouched()) {
-      Add(property::kWrittenSet, Verdict::kFail,
-          "a refused call changed its outputs");
-    } else {
-      Add(property::kWrittenSet, Verdict::kPass);
+      return absl::StrCat(changed, " bytes of the pool");
     }
-    JudgeMemory(Verdict::kPass);
-  }
-
-  void JudgeMemory(Verdict otherwise) {
-    if (observed_.strays.empty() && observed_.reports.empty()) {
-      Add(property::kMemory, otherwise);
-      return;
-    }
-    std::string detail;
-    for (const Stray& stray : observed_.strays) {
-      absl::StrAppend(&detail, detail.empty() ? "" : "; ", stray.count,
-                      " bytes changed outside ",
-                      stray.tensor ? TensorName(*stray.tensor) : "the pool",
-                      "'s own, bytes ", stray.first, " to ", stray.last);
-    }
-    for (const std::string& report : observed_.reports) {
-      absl::StrAppend(&detail, detail.empty() ? "" : "; ", report);
-    }
-    Add(property::kMemory, Verdict::kFail, std::move(detail));
+    return rows.Untouched() ? "" : "its outputs";
   }
 
   // A bounded value in words.
@@ -227,7 +135,7 @@ class StepJudge {
     } else {
       Add(property::kWrittenSet, pass);
     }
-    JudgeMemory(pass);
+    ending_.JudgeMemory(pass);
     Add(property::kLanes, pass);
     Add(property::kRefusal, pass);
   }
@@ -238,7 +146,7 @@ class StepJudge {
   const StepImage& step_;
   const Bytes before_;
   const StepObservation& observed_;
-  std::vector<Check>* checks_;
+  oracle::EndingJudge ending_;
 };
 
 }  // namespace

@@ -31,9 +31,10 @@ struct DecodeDiagnosis {
   std::string field;
   std::string key;
   std::string cause;
+  std::vector<std::string> also;
 };
 
-// Searches the neighbours of the contract for one that explains output and LSE
+// Searches the neighbours of the contract for those that explain output and LSE
 // of every row that the declared one does not; then both scale rules at once;
 // then what wrong kernels do to a split or a block; then names the damage.
 DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,

@@ -12,6 +12,7 @@
 
 #include "corpus/contracts.h"
 #include "corpus/image.h"
+#include "corpus/values.h"
 #include "gtest/gtest.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/emulated_kernel.h"
@@ -165,6 +166,36 @@ std::vector<WrongRule> WrongRules() {
       "decode.nope_tail", property::kDecodeLse,
       [](Case& c) { CallOf(c).set_pe_dim(0); },
       [&](Contract& c) { rules(c).set_nope_tail(D::NOPE_TAIL_AS_ROPE); });
+  add(
+      "decode.nope_tail", property::kDecodeLse,
+      [](Case& c) { CallOf(c).set_pe_dim(0); },
+      [&](Contract& c) {
+        rules(c).set_nope_tail(D::NOPE_TAIL_MEETS_QUERY_END);
+      });
+  add(
+      "decode.masked_lanes", property::kDecodeOut,
+      [](Case& c) {
+        // A NaN code in slot 0, which is nobody's key.
+        Patch& patch = *c.mutable_pool()->add_patches();
+        patch.set_at(130);
+        patch.set_data("\x7f");
+        Indices& indices = *CallOf(c).mutable_indices();
+        const std::vector<std::int32_t> all = ExpandIndices(indices);
+        for (std::uint32_t i = 0; i < all.size(); ++i) {
+          if (all[i] != 0) continue;
+          SetIndex& set = *indices.add_set();
+          set.set_at(i);
+          set.set_value(1);
+        }
+      },
+      [&](Contract& c) { rules(c).set_masked_lanes(D::MASKED_READ_SLOT0); });
+  add(
+      "decode.leading_block", property::kDecodeOut,
+      [](Case& c) {
+        CallOf(c).mutable_indices()->set_width(100);
+        CallOf(c).mutable_indices()->set_place(Indices::FRONT);
+      },
+      [&](Contract& c) { rules(c).set_leading_block(D::LEADING_BLOCK_NAN); });
   return all;
 }
 
@@ -297,6 +328,67 @@ TEST(JudgeDecode, ImpostorsAreNamed) {
     std::fill(copy.outputs[i].begin(), copy.outputs[i].end(), 0);
     EXPECT_EQ(diagnose(copy), "zero-output");
   }
+}
+
+DecodeDiagnosis Named(const Contract& wrong, const CaseImage& image) {
+  const Contract declared = BuiltinContract();
+  const StepObservation seen = Observe(wrong, image);
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const Check* failure = Failure(checks, property::kDecodeOut);
+  EXPECT_NE(failure, nullptr);
+  if (failure == nullptr) return {};
+  return DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+}
+
+// Where a case shows one side of two wrong ones, the other stays possible.
+TEST(JudgeDecode, WhatACaseLeavesOpenIsKept) {
+  Case c = PlainCase();
+  CallOf(c).mutable_q()->set_pattern(Values::ZERO);
+  Contract wrong = BuiltinContract();
+  wrong.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  wrong.mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  const DecodeDiagnosis d = Named(wrong, ImageOf(c));
+  EXPECT_EQ(d.key, "v.scale_rule=SCALE_POW2_FLOOR");
+  const std::string both =
+      "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR";
+  EXPECT_EQ(std::count(d.also.begin(), d.also.end(), both), 1);
+  EXPECT_EQ(std::count(d.also.begin(), d.also.end(), d.key), 0);
+  // With a query that sees the keys nothing else is left.
+  const DecodeDiagnosis whole = Named(wrong, ImageOf(PlainCase()));
+  EXPECT_EQ(whole.key, both);
+  EXPECT_TRUE(whole.also.empty());
+}
+
+// A process that died where a rule would have read past the pool.
+TEST(JudgeDecode, ACrashIsTheRulesThatReadsOutside) {
+  Case c = PlainCase();
+  Indices& indices = *CallOf(c).mutable_indices();
+  indices.set_pad(Indices::HUGE_POSITIVE);
+  CallOf(c).add_lengths(30);
+  CallOf(c).add_lengths(30);
+  const CaseImage image = ImageOf(c);
+  const Contract declared = BuiltinContract();
+  StepObservation seen = Observe(declared, image);
+  seen.status = CallStatus::kCrash;
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const DecodeDiagnosis d =
+      DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, checks[0]);
+  EXPECT_EQ(d.key, "decode.length=LENGTH_IGNORED") << d.cause;
+}
+
+TEST(JudgeDecode, AnotherWidthIsRefusedUnderADeclaredTopK) {
+  Contract refuses = BuiltinContract();
+  refuses.mutable_decode()->set_capacity(DecodeContract::DECLARED_TOPK_REFUSES);
+  for (const std::uint32_t declared : {20u, 60u}) {
+    Case c = PlainCase();
+    CallOf(c).set_declared_topk(declared);
+    const CaseImage image = ImageOf(c);
+    EXPECT_EQ(ClassifyDecode(refuses, image, 0).rule, "decode.capacity");
+  }
+  Case c = PlainCase();
+  CallOf(c).set_declared_topk(40);
+  const CaseImage image = ImageOf(c);
+  EXPECT_EQ(ClassifyDecode(refuses, image, 0).validity, Validity::kValid);
 }
 
 TEST(JudgeDecode, EndingsThatAreNotResults) {

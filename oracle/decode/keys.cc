@@ -66,6 +66,26 @@ std::int64_t ActiveLanes(const DecodeContract& contract, const StepImage& step,
   return std::clamp<std::int64_t>(lengths[query], 0, width);
 }
 
+bool ReadsSlot0(const DecodeContract& contract) {
+  return contract.masked_lanes() == DecodeContract::MASKED_READ_SLOT0 ||
+         contract.empty_row() == DecodeContract::UNIT_WEIGHTS;
+}
+
+LeadingNan LeadingNanOf(const DecodeContract& contract, const KeyPlan& plan) {
+  if (contract.leading_block() != DecodeContract::LEADING_BLOCK_NAN ||
+      plan.masked == 0) {
+    return LeadingNan::kNo;
+  }
+  if (plan.keys.empty()) return LeadingNan::kYes;
+  if (!plan.known) return LeadingNan::kMaybe;
+  for (const KeyPlan::Split& split : plan.splits) {
+    if (!split.blocks.empty() && split.blocks[0].first == split.blocks[0].end) {
+      return LeadingNan::kYes;
+    }
+  }
+  return LeadingNan::kNo;
+}
+
 KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
                  const StepImage& step, std::int64_t query,
                  const ExpectOptions& options) {
@@ -99,7 +119,7 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
   const std::int64_t per_split = contract.arithmetic().blocks_per_split();
   plan.known = block > 0 && (per_split > 0 || options.splits != nullptr);
   if (!plan.known) {
-    plan.splits.push_back({{0, count}, {{0, count}}});
+    plan.splits.push_back({{0, count}, {{0, count}}, plan.masked});
     return plan;
   }
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
@@ -115,7 +135,7 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
   // Keys are in lane order, as are the blocks.
   int key = 0;
   for (const auto& [first, end] : ranges) {
-    KeyPlan::Split split{{key, key}, {}};
+    KeyPlan::Split split{{key, key}, {}, 0};
     for (std::int64_t b = first; b < end; ++b) {
       KeyRange range{key, key};
       while (key < count && plan.keys[key].lane < (b + 1) * block) ++key;
@@ -123,6 +143,10 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
       split.blocks.push_back(range);
     }
     split.keys.end = key;
+    // Lanes of the last block past the row's width are no lanes.
+    split.masked = std::max<std::int64_t>(
+        std::min(end * block, width) - first * block - (key - split.keys.first),
+        0);
     plan.splits.push_back(std::move(split));
   }
   return plan;

@@ -34,9 +34,17 @@ struct KeyPlan {
   struct Split {
     KeyRange keys;
     std::vector<KeyRange> blocks;
+    std::int64_t masked = 0;  // its lanes that are masked
   };
   std::vector<Split> splits;
 };
+
+// Whether masked lanes read slot 0.
+bool ReadsSlot0(const DecodeContract& contract);
+
+// Whether the row is NaN because a split starts with a block without keys.
+enum class LeadingNan { kNo, kMaybe, kYes };
+LeadingNan LeadingNanOf(const DecodeContract& contract, const KeyPlan& plan);
 
 // Lanes of the index row that count at all: its width, or declared_topk where
 // that clips.

@@ -118,16 +118,20 @@ void ReadQuery(const Contract& contract, const StepImage& step,
   const Tensor& q = *step.Find(TensorId::kQ);
   const Storage<std::uint16_t> storage(&q);
   const std::int64_t at = query * q.strides[0] + head * q.strides[1];
+  const DecodeContract::NopeTail rule = contract.decode().nope_tail();
   const bool tail =
-      q.shape[2] == kLatent &&
-      contract.decode().nope_tail() == DecodeContract::NOPE_TAIL_AS_ROPE;
+      q.shape[2] == kLatent && rule != DecodeContract::NOPE_TAIL_IGNORED;
+  // Back from the end of the latent.
+  const int back =
+      tail && rule == DecodeContract::NOPE_TAIL_MEETS_QUERY_END ? kRope : 0;
   out->columns = tail || q.shape[2] >= kQueryColumns ? kQueryColumns : kLatent;
   out->has_radius = false;
   out->unknown = false;
   std::fill_n(out->radius, kQueryColumns, 0.0);
   for (int i = 0; i < out->columns; ++i) {
+    const int column = i < kLatent ? i : i - back;
     const std::int64_t element =
-        i < q.shape[2] ? at + i * q.strides[2] : at + i;
+        column < q.shape[2] ? at + column * q.strides[2] : at + column;
     if (!storage.Has(element)) {
       out->unknown = true;
       out->value[i] = 0;

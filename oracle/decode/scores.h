@@ -29,7 +29,7 @@ struct QueryHead {
 
 // Reads and, where declared, quantises head `head` of query `query`. Under
 // NOPE_TAIL_AS_ROPE a query without rope goes on with what its storage holds
-// after it.
+// after it, under NOPE_TAIL_MEETS_QUERY_END with its own last columns.
 void ReadQuery(const Contract& contract, const StepImage& step,
                std::int64_t query, std::int64_t head, QueryHead* out);
 

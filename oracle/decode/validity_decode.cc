@@ -123,7 +123,7 @@ class Classifier {
   void CheckCapacity() {
     const std::int64_t width = step_.Find(TensorId::kIndices)->shape[1];
     if (contract_.capacity() == DecodeContract::DECLARED_TOPK_REFUSES &&
-        call_.declared_topk() > 0 && width > call_.declared_topk()) {
+        call_.declared_topk() > 0 && width != call_.declared_topk()) {
       Keep(Validity::kInvalid, "decode.capacity", [&] {
         return absl::StrCat("indices are ", width, " wide, the declared top-k ",
                             "is ", call_.declared_topk());

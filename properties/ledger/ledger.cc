@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <utility>
 
+#include "absl/strings/str_split.h"
 #include "corpus/contracts.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/judge_decode.h"
@@ -25,14 +27,22 @@ const Contract& Builtin() {
 
 // The contract that the wrong kernel follows, if it is one.
 std::optional<Contract> WrongContract(const LedgerEntry& entry) {
-  for (const Kernel kernel : entry.kernels) {
-    for (const Neighbour& n : Neighbours(Builtin(), kernel)) {
-      if (n.field == entry.field && n.changed == entry.value) {
-        return n.contract;
+  if (entry.field.empty()) return std::nullopt;
+  const std::vector<std::string> fields = absl::StrSplit(entry.field, '+');
+  const std::vector<std::string> values = absl::StrSplit(entry.value, '+');
+  Contract contract = Builtin();
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    bool found = false;
+    for (const Kernel kernel : entry.kernels) {
+      for (Neighbour& n : Neighbours(contract, kernel)) {
+        if (found || n.field != fields[i] || n.changed != values[i]) continue;
+        contract = std::move(n.contract);
+        found = true;
       }
     }
+    if (!found) return std::nullopt;
   }
-  return std::nullopt;
+  return contract;
 }
 
 // Some slot that "only -1 is skipped" sends outside the pool. A product of the
@@ -69,11 +79,6 @@ bool CodesAreNotHighBytes(const CaseImage& image, const StepImage& step,
 // What a wrong decode does that no one field says. False: no such thing.
 bool WrongDecodeOf(const LedgerEntry& entry, Contract* contract,
                    ExpectOptions* options) {
-  if (entry.target == "mutant:both-pow2-scale") {
-    contract->mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
-    contract->mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
-    return true;
-  }
   if (entry.target == "mutant:missing-rescale") {
     options->no_rescale = true;
     return true;
@@ -322,18 +327,18 @@ const std::vector<LedgerEntry>& Ledger() {
           {"mutant:both-pow2-scale",
            {kDecodeKernel},
            {kDecodeOut, kDecodeLse},
-           "",
-           "",
+           "qk.scale_rule+v.scale_rule",
+           "SCALE_POW2_FLOOR+SCALE_POW2_FLOOR",
            "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR"},
           {"mutant:capacity-from-topk-refuses",
            {kDecodeKernel},
-           {kRefusal, "trailing-mask"},
+           {kRefusal, "trailing-mask", "wider-buffer", "declared-capacity"},
            "decode.capacity",
            "DECLARED_TOPK_REFUSES",
            "decode.capacity="},
           {"mutant:capacity-from-topk-clips",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse},
+           {kDecodeOut, kDecodeLse, "declared-capacity"},
            "decode.capacity",
            "DECLARED_TOPK_CLIPS",
            "decode.capacity="},
@@ -345,22 +350,23 @@ const std::vector<LedgerEntry>& Ledger() {
            "decode.length="},
           {"mutant:all-masked-unit-weight",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse, "two-poison"},
+           {kDecodeOut, kDecodeLse, "two-poison", "all-masked",
+            "page-zero-poison"},
            "decode.empty_row",
            "UNIT_WEIGHTS",
            "decode.empty_row="},
           {"mutant:masked-lane-reads-slot0",
            {kDecodeKernel},
-           {kDecodeOut, "two-poison"},
-           "",
-           "",
-           ""},
+           {kDecodeOut, "two-poison", "page-zero-poison"},
+           "decode.masked_lanes",
+           "MASKED_READ_SLOT0",
+           "decode.masked_lanes="},
           {"mutant:leading-block-nan",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse},
-           "",
-           "",
-           ""},
+           {kDecodeOut, kDecodeLse, "mask-placement"},
+           "decode.leading_block",
+           "LEADING_BLOCK_NAN",
+           "decode.leading_block="},
           {"mutant:missing-rescale",
            {kDecodeKernel},
            {kDecodeOut},
@@ -375,20 +381,19 @@ const std::vector<LedgerEntry>& Ledger() {
            "decode.sink="},
           {"mutant:lse-wrong-base",
            {kDecodeKernel},
-           {kDecodeLse},
+           {kDecodeLse, "duplicates", "exact-lattice"},
            "decode.lse_base",
            "BASE_E",
            "decode.lse_base="},
           {"mutant:tail-read-as-rope",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse, "two-poison"},
-           // decode.nope_tail leaves open what the tail meets.
-           "",
-           "",
-           ""},
+           {kDecodeOut, kDecodeLse, "two-poison", "decode-zero-rope"},
+           "decode.nope_tail",
+           "NOPE_TAIL_MEETS_QUERY_END",
+           "decode.nope_tail="},
           {"mutant:split-partial-dropped",
            {kDecodeKernel},
-           {kDecodeOut, kDecodeLse},
+           {kDecodeOut, kDecodeLse, "split-count", "exact-lattice"},
            "",
            "",
            "split-partial-dropped"},

@@ -19,7 +19,8 @@ struct LedgerEntry {
   // relations. What else fails beside them is no surprise.
   std::vector<std::string> properties;
   // The contract field that explains it and the value that the kernel behaves
-  // as; empty for a fault that is no rule.
+  // as, several joined by '+'; empty for a fault that is no rule, whose damage
+  // then has a name (`key`).
   std::string field;
   std::string value;
   // Start of the key that a diagnosis must give ("writer.tail=", "codes-only");

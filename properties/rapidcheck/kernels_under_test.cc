@@ -59,16 +59,20 @@ void HoldsFor(const Case& c, std::initializer_list<const char*> properties) {
   }
 }
 
-void RelationHolds(const Case& c, const std::string& name) {
-  const CaseResult result = Run(c);
-  CaseChecker checker(KernelsUnderTest(), PropertyExecutor());
+namespace {
+
+// False: it does not apply, or what it looks at did not end well.
+bool Holds(const TargetSet& targets, const Case& c, const std::string& name) {
+  CaseChecker checker(targets, PropertyExecutor());
+  CaseResult result;
+  if (absl::Status s = checker.CheckCase(c, {}, &result); !s.ok()) Die(s);
   const Contracts contracts = checker.contracts();
   bool applied = false;
   for (const Relation& r : AllRelations()) {
     if (name != r.name || !r.applies(contracts, result.image)) continue;
     std::vector<Check> checks;
     const absl::Status status =
-        r.run(KernelsUnderTest(), PropertyExecutor(), contracts, result.image,
+        r.run(targets, PropertyExecutor(), contracts, result.image,
               result.observation, CaseHash(c), &checks);
     if (!status.ok()) Die(status);
     for (const Check& check : checks) {
@@ -79,8 +83,39 @@ void RelationHolds(const Case& c, const std::string& name) {
       RC_FAIL("the relation does not hold");
     }
   }
-  // What does not end well has other checks; what has nothing to compare is
-  // no evidence.
+  return applied;
+}
+
+// Every right decode, or what MLAFUZZ_TARGET names.
+const std::vector<TargetSet>& DecodesUnderTest() {
+  static const std::vector<TargetSet>* const kDecodes = [] {
+    auto* decodes = new std::vector<TargetSet>(1, KernelsUnderTest());
+    const char* name = std::getenv("MLAFUZZ_TARGET");
+    if (name != nullptr && *name != '\0') return decodes;
+    for (const TargetInfo& target : AllTargets()) {
+      if (target.name.rfind("builtin:", 0) != 0) continue;
+      absl::StatusOr<TargetSet> set = MakeTargetSet(target.name);
+      if (!set.ok()) Die(set.status());
+      decodes->push_back(*set);
+    }
+    return decodes;
+  }();
+  return *kDecodes;
+}
+
+}  // namespace
+
+// What does not end well has other checks; what has nothing to compare is no
+// evidence.
+void RelationHolds(const Case& c, const std::string& name) {
+  RC_PRE(Holds(KernelsUnderTest(), c, name));
+}
+
+void DecodeRelationHolds(const Case& c, const std::string& name) {
+  bool applied = false;
+  for (const TargetSet& targets : DecodesUnderTest()) {
+    applied |= Holds(targets, c, name);
+  }
   RC_PRE(applied);
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "properties/checker.h"
+#include "properties/generate.h"
 
 namespace mlafuzz {
 
@@ -24,6 +25,18 @@ void HoldsFor(const Case& c, std::initializer_list<const char*> properties);
 // The same for relations alone: only `name` runs. Discards a case to which it
 // does not apply.
 void RelationHolds(const Case& c, const std::string& name);
+
+// A relation of decodes, for every right decode (or the one under test): their
+// arithmetics differ, and with them what may differ between two runs. Discards
+// a case to which it applies for none.
+void DecodeRelationHolds(const Case& c, const std::string& name);
+
+// The options of a decode alone, which nobody has to refuse.
+inline constexpr GeneratorOptions kDecodesOnly = {.writer = false,
+                                                  .gather = false,
+                                                  .convert = false,
+                                                  .decode = true,
+                                                  .invalid = false};
 
 }  // namespace mlafuzz
 

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "oracle/decode/keys.h"
+#include "properties/relations/decode_call.h"
 
 namespace mlafuzz {
 namespace {
@@ -15,24 +17,6 @@ std::int64_t LanesLeft(const Contract& contract, const StepImage& step) {
   const std::int64_t block = contract.arithmetic().block();
   const std::int64_t width = step.Find(TensorId::kIndices)->shape[1];
   return block == 0 || width == 0 ? 0 : (block - width % block) % block;
-}
-
-Tensor Widened(const Tensor& indices, std::int64_t more) {
-  Tensor wide = indices;
-  const std::int64_t width = indices.shape[1];
-  wide.shape[1] = width + more;
-  wide.strides[0] = std::max(indices.strides[0], width + more);
-  if (indices.shape[0] == 0) return wide;
-  wide.bytes.assign(
-      static_cast<std::size_t>(
-          4 * ((indices.shape[0] - 1) * wide.strides[0] + width + more)),
-      0xff);
-  for (std::int64_t row = 0; row < indices.shape[0]; ++row) {
-    std::memcpy(wide.bytes.data() + 4 * row * wide.strides[0],
-                indices.bytes.data() + 4 * row * indices.strides[0],
-                static_cast<std::size_t>(4 * width));
-  }
-  return wide;
 }
 
 absl::Status RunChanged(StepContext& context, const CaseImage& image,
@@ -67,7 +51,7 @@ absl::Status RunChanged(StepContext& context, const CaseImage& image,
 bool TrailingMask::Applies(const Contract& contract, const CaseImage&,
                            const StepImage& step) {
   return contract.decode().capacity() == DecodeContract::PHYSICAL_WIDTH &&
-         contract.decode().empty_row() != DecodeContract::UNIT_WEIGHTS &&
+         !oracle::ReadsSlot0(contract.decode()) &&
          LanesLeft(contract, step) > 0;
 }
 
@@ -76,8 +60,7 @@ absl::Status TrailingMask::Run(StepContext& context, Finding* finding) {
   const std::int64_t more =
       1 + context.choices.Below(static_cast<std::uint32_t>(left));
   CaseImage image = OneStep(context);
-  Tensor& indices = *image.steps[0].Find(TensorId::kIndices);
-  indices = Widened(indices, more);
+  WidenIndices(image.steps[0], more);
   return RunChanged(context, image, "with -1 appended", finding);
 }
 

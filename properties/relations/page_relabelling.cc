@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
+#include "oracle/decode/keys.h"
 
 namespace mlafuzz {
 namespace {
@@ -65,7 +66,7 @@ bool PageRelabelling::Applies(const Contract& contract, const CaseImage& image,
              contract.convert().negative() == ConvertContract::ANY_NEGATIVE;
     case Kernel::kDecode:
       // Slot 0 has no meaning of its own.
-      return contract.decode().empty_row() != DecodeContract::UNIT_WEIGHTS;
+      return !oracle::ReadsSlot0(contract.decode());
     default:
       return true;
   }

@@ -116,6 +116,7 @@ absl::Status Rerun(const StepContext& context,
 
 std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
                                           const Reruns& reruns) {
+  std::shared_ptr<const Diagnosis> unnamed;
   for (std::size_t i = 0; i < reruns.observations.size(); ++i) {
     const CaseImage& image = reruns.images[i];
     const Observation& observation = reruns.observations[i];
@@ -124,9 +125,10 @@ std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
       auto why = std::make_shared<Diagnosis>(
           Diagnose(contracts, image, observation, check));
       if (!why->field.empty()) return why;
+      if (unnamed == nullptr) unnamed = std::move(why);
     }
   }
-  return nullptr;
+  return unnamed;
 }
 
 absl::Status Rerun(const StepContext& context, const CaseImage& image,
@@ -253,6 +255,10 @@ T ElementAt(const Tensor& tensor, std::int64_t at) {
 }
 template std::int32_t ElementAt<std::int32_t>(const Tensor&, std::int64_t);
 template std::int64_t ElementAt<std::int64_t>(const Tensor&, std::int64_t);
+
+void SetElement(Tensor& tensor, std::int64_t at, std::int32_t value) {
+  std::memcpy(tensor.bytes.data() + at * 4, &value, 4);
+}
 
 std::uint16_t Bits16At(const Tensor& tensor, std::int64_t row,
                        std::int64_t column) {

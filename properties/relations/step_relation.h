@@ -2,6 +2,7 @@
 #define MLAFUZZ_PROPERTIES_RELATIONS_STEP_RELATION_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@ namespace mlafuzz {
 struct Reruns {
   std::vector<CaseImage> images;
   std::vector<Observation> observations;
+  // Calls with other scalars than the case's, which images point to.
+  std::deque<Step> calls;
 };
 
 // One step of a plain run, and what a relation needs to run it again another
@@ -108,6 +111,7 @@ bool AnyNan(const StepContext& context);
 // Elements of an integer tensor.
 template <typename T>
 T ElementAt(const Tensor& tensor, std::int64_t at);
+void SetElement(Tensor& tensor, std::int64_t at, std::int32_t value);
 // Bits of a 16-bit element [row, column].
 std::uint16_t Bits16At(const Tensor& tensor, std::int64_t row,
                        std::int64_t column);
@@ -150,8 +154,8 @@ bool RowsDisjoint(const Tensor& tensor);
 bool IsJudgedStep(const Contracts& contracts, const CaseImage& image, int index,
                   Kernel kernel);
 
-// What the oracle says of the first rerun that is wrong by itself; null if all
-// are right.
+// What the oracle says of the first rerun that is wrong by itself, by a
+// contract field if any is; null if all are right.
 std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
                                           const Reruns& reruns);
 

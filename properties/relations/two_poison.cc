@@ -4,34 +4,12 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "corpus/value_generator.h"
 #include "oracle/expect.h"
+#include "properties/relations/poison.h"
 #include "properties/relations/table_reads.h"
 
 namespace mlafuzz {
 namespace {
-
-// Other bytes: every one of [at, at + count) differs from what it was with
-// high probability, and NaN codes, huge scales and Infs occur.
-class Poisoner {
- public:
-  explicit Poisoner(std::uint64_t seed) : words_(seed) {}
-
-  void Replace(std::vector<std::uint8_t>& bytes, std::int64_t at,
-               std::int64_t count) {
-    for (std::int64_t i = at; i < at + count; ++i) {
-      const std::uint64_t word = words_.Word(next_++);
-      bytes[static_cast<std::size_t>(i)] =
-          word % 4 == 0   ? 0xff
-          : word % 4 == 1 ? 0x7f
-                          : static_cast<std::uint8_t>(word >> 32);
-    }
-  }
-
- private:
-  ValueGenerator words_;
-  std::uint64_t next_ = 0;
-};
 
 // The gaps of a two-dimensional tensor, and the rows for which `unread` says
 // so.
@@ -108,7 +86,8 @@ bool TwoPoison::Applies(const Contract&, const CaseImage&, const StepImage&) {
 }
 
 absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
-  Poisoner poisoner(context.choices.Word());
+  const Poison kind = DrawPoison(context.choices);
+  Poisoner poisoner(kind, context.choices.Word());
   CaseImage image = OneStep(context);
   StepImage& step = image.steps[0];
   const std::vector<std::uint8_t> read_set =
@@ -117,7 +96,7 @@ absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
                           context.step.kernel == Kernel::kDecode;
   for (std::size_t i = 0; i < image.pool.bytes.size(); ++i) {
     if (reads_pool && read_set[i] != 0) continue;
-    poisoner.Replace(image.pool.bytes, static_cast<std::int64_t>(i), 1);
+    poisoner.ReplaceInPool(image.pool, static_cast<std::int64_t>(i));
   }
   for (Tensor& t : step.tensors) {
     // 64 keeps every alignment that a kernel may rely on.

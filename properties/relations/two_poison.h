@@ -6,7 +6,8 @@
 namespace mlafuzz {
 
 // What a call may not read may hold anything. Everything outside the declared
-// read set is replaced by other bytes, and nothing that the call writes may
+// read set is replaced by other bytes (of one kind a run: NaN, Inf, 0xff,
+// anything), and nothing that the call writes may
 // change, bit for bit:
 //
 //   pool     bytes outside the oracle's PoolReadSet (a writer's: all of them)

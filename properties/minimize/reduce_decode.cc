@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "corpus/case.pb.h"
+#include "properties/minimize/models.h"
+#include "properties/minimize/reduce.h"
+#include "properties/minimize/reduce_values.h"
+
+namespace mlafuzz::minimize {
+namespace {
+
+constexpr std::uint32_t kOne32 = 0x3f800000;
+
+// Of a call that has to be refused.
+bool ReduceShapes(Search& search, int step) {
+  bool progress = false;
+  const auto decode = [&](Case& c) -> Decode& {
+    return *c.mutable_steps(step)->mutable_decode();
+  };
+  const auto now = [&]() -> const Decode& {
+    return search.best().steps(step).decode();
+  };
+  progress |= search.TryEdit([&](Case& c) {
+    Indices& indices = *decode(c).mutable_indices();
+    const std::uint32_t rows = indices.rows();
+    indices.Clear();
+    indices.set_rows(rows);
+    indices.set_width(1);
+  });
+  progress |= search.Lower(now().queries(), 0, [&](Case& c, std::uint64_t v) {
+    decode(c).set_queries(static_cast<std::uint32_t>(v));
+  });
+  progress |=
+      search.Lower(now().indices().rows(), 0, [&](Case& c, std::uint64_t v) {
+        decode(c).mutable_indices()->set_rows(static_cast<std::uint32_t>(v));
+      });
+  progress |= search.Lower(now().heads(), 0, [&](Case& c, std::uint64_t v) {
+    decode(c).set_heads(static_cast<std::uint32_t>(v));
+  });
+  return progress;
+}
+
+// The same values of q without the rope's columns.
+void WithoutRope(Decode& d) {
+  const std::uint32_t columns = 512 + d.pe_dim();
+  Values& q = *d.mutable_q();
+  std::vector<SetBits> kept;
+  for (const SetBits& set : q.set()) {
+    if (set.at() % columns >= 512) continue;
+    kept.push_back(set);
+    kept.back().set_at(set.at() / columns * 512 + set.at() % columns);
+  }
+  q.clear_set();
+  for (const SetBits& set : kept) *q.add_set() = set;
+  d.clear_pe_dim();
+}
+
+}  // namespace
+
+bool ReduceDecode(Search& search, int step) {
+  bool progress = false;
+  const auto decode = [&](Case& c) -> Decode& {
+    return *c.mutable_steps(step)->mutable_decode();
+  };
+  const auto now = [&]() -> const Decode& {
+    return search.best().steps(step).decode();
+  };
+  progress |= search.TryEdit([&](Case& c) {
+    Decode& d = decode(c);
+    d.clear_lengths();
+    d.clear_sink_bits();
+    d.clear_splits();
+    d.clear_declared_topk();
+    d.clear_query_length();
+    d.mutable_indices()->clear_row_stride();
+  });
+  progress |= search.TryEdit(
+      [&](Case& c) { decode(c).mutable_indices()->clear_row_stride(); });
+  progress |= search.TryEdit([&](Case& c) { decode(c).clear_lengths(); });
+  progress |= search.TryEdit([&](Case& c) { decode(c).clear_sink_bits(); });
+  progress |= search.TryEdit([&](Case& c) { decode(c).clear_splits(); });
+  progress |= search.TryEdit([&](Case& c) { decode(c).clear_declared_topk(); });
+  progress |= search.TryEdit([&](Case& c) { decode(c).clear_query_length(); });
+  progress |= search.TryEdit(
+      [&](Case& c) { decode(c).set_softmax_scale_bits(kOne32); });
+  progress |= search.Lower(now().splits(), 1, [&](Case& c, std::uint64_t v) {
+    decode(c).set_splits(static_cast<std::uint32_t>(v));
+  });
+  progress |=
+      search.Lower(now().declared_topk(), 1, [&](Case& c, std::uint64_t v) {
+        decode(c).set_declared_topk(static_cast<std::uint32_t>(v));
+      });
+  for (int i = 0; i < std::min(now().sink_bits_size(), 4); ++i) {
+    for (const std::uint32_t bits : {0u, kOne32}) {
+      progress |= i < now().sink_bits_size() && search.TryEdit([&](Case& c) {
+        decode(c).set_sink_bits(i, bits);
+      });
+    }
+  }
+  DecodeModel model;
+  if (ToModel(now(), &model)) {
+    for (const DecodeModel& smaller : ReductionsOf(model)) {
+      for (const bool written_out : {false, true}) {
+        if (written_out &&
+            (smaller.queries.empty() || smaller.queries[0].q.empty() ||
+             smaller.queries.size() * smaller.heads > 4)) {
+          continue;
+        }
+        if (search.TryEdit([&](Case& c) {
+              FromModel(smaller, written_out, &decode(c));
+            })) {
+          return true;  // the rest is made anew
+        }
+      }
+    }
+    // The same lanes in other words.
+    progress |= search.TryEdit(
+        [&](Case& c) { FromModel(model, /*written_out=*/false, &decode(c)); });
+  } else {
+    progress |= ReduceShapes(search, step);
+  }
+  if (now().pe_dim() != 0) {
+    progress |= search.TryEdit([&](Case& c) { WithoutRope(decode(c)); });
+    progress |= search.TryEdit([&](Case& c) { decode(c).clear_pe_dim(); });
+  }
+  progress |= ReduceValues(
+      search, [&](Case& c) -> Values& { return *decode(c).mutable_q(); }, BF16,
+      std::uint64_t{now().queries()} * now().heads() * (512 + now().pe_dim()));
+  return progress;
+}
+
+}  // namespace mlafuzz::minimize

@@ -1,0 +1,210 @@
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "corpus/case.pb.h"
+#include "properties/minimize/reduce.h"
+
+namespace mlafuzz::minimize {
+namespace {
+
+// A number in pages of `from` rows as the same page and row, or last row, of
+// pages of `to`.
+std::int64_t Moved(std::int64_t at, std::int64_t from, std::int64_t to) {
+  if (at < 0) return at;
+  const std::int64_t row = at % from;
+  return at / from * to + (row + 1 == from ? to - 1 : std::min(row, to - 1));
+}
+
+// Pages of `size` rows, with all that counts in pages moved along.
+void Repage(Case& c, std::int64_t size) {
+  const std::int64_t old = c.pool().page_size();
+  const auto move = [&](auto value) {
+    return static_cast<decltype(value)>(Moved(value, old, size));
+  };
+  c.mutable_pool()->set_page_size(static_cast<std::uint32_t>(size));
+  c.mutable_pool()->clear_page_stride();
+  for (Patch& patch : *c.mutable_pool()->mutable_patches()) {
+    patch.set_slot(move(patch.slot()));
+  }
+  for (Step& step : *c.mutable_steps()) {
+    if (step.has_write()) {
+      for (std::int64_t& slot :
+           *step.mutable_write()->mutable_slots()->mutable_values()) {
+        slot = move(slot);
+      }
+    } else if (step.has_gather()) {
+      for (std::int32_t& first : *step.mutable_gather()->mutable_seq_starts()) {
+        first = move(first);
+      }
+    } else if (step.has_convert()) {
+      Indices& indices = *step.mutable_convert()->mutable_token_indices();
+      for (SetIndex& set : *indices.mutable_set()) {
+        set.set_value(move(set.value()));
+      }
+    } else if (step.has_decode()) {
+      Indices& indices = *step.mutable_decode()->mutable_indices();
+      for (SetIndex& set : *indices.mutable_set()) {
+        set.set_value(move(set.value()));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool DropSteps(Search& search) {
+  bool progress = false;
+  // One alone, then without one.
+  for (int i = 0;
+       i < search.best().steps_size() && search.best().steps_size() > 1; ++i) {
+    if (search.TryEdit([&](Case& c) {
+          c.mutable_steps()->SwapElements(0, i);
+          while (c.steps_size() > 1) c.mutable_steps()->RemoveLast();
+        })) {
+      return true;
+    }
+  }
+  for (int i = search.best().steps_size() - 1;
+       i >= 0 && search.best().steps_size() > 1; --i) {
+    progress |= search.TryEdit(
+        [&](Case& c) { c.mutable_steps()->DeleteSubrange(i, 1); });
+  }
+  return progress;
+}
+
+bool PlainPool(Search& search) {
+  bool progress = false;
+  progress |= search.TryEdit([](Case& c) {
+    c.clear_schedule();
+    c.clear_poison();
+  });
+  progress |= search.TryEdit([](Case& c) { c.clear_schedule(); });
+  progress |= search.TryEdit([](Case& c) { c.clear_poison(); });
+  progress |= search.TryEdit([](Case& c) {
+    Pool& p = *c.mutable_pool();
+    p.clear_page_stride();
+    p.clear_row_stride();
+    p.clear_offset();
+  });
+  progress |=
+      search.TryEdit([](Case& c) { c.mutable_pool()->clear_page_stride(); });
+  progress |= search.TryEdit([](Case& c) {
+    c.mutable_pool()->clear_row_stride();
+    c.mutable_pool()->clear_page_stride();
+  });
+  progress |=
+      search.TryEdit([](Case& c) { c.mutable_pool()->clear_row_stride(); });
+  progress |=
+      search.TryEdit([](Case& c) { c.mutable_pool()->clear_row_bytes(); });
+  progress |= search.TryEdit([](Case& c) { c.mutable_pool()->clear_offset(); });
+  progress |=
+      search.TryEdit([](Case& c) { c.mutable_pool()->clear_patches(); });
+  for (int i = search.best().pool().patches_size() - 1; i >= 0; --i) {
+    progress |= search.TryEdit([&](Case& c) {
+      c.mutable_pool()->mutable_patches()->DeleteSubrange(i, 1);
+    });
+  }
+  return progress;
+}
+
+// What the rows hold.
+bool PlainFill(Search& search) {
+  bool progress = false;
+  // 0, 1, then 0x38: codes of 1.0 under scales with a full mantissa.
+  for (const std::uint32_t byte : {0x00, 0x01, 0x38, 0x7f, 0x80, 0xff}) {
+    if (search.TryEdit([&](Case& c) {
+          c.mutable_pool()->clear_fill();
+          c.mutable_pool()->mutable_fill()->set_byte(byte);
+        })) {
+      progress = true;
+      break;
+    }
+  }
+  // One row that differs from all others in one byte: its first rope byte, or
+  // its first code under a scale that shows it.
+  if (search.best().pool().fill().kind() != Fill::BYTE) {
+    const std::uint64_t slots =
+        std::uint64_t{search.best().pool().page_size()} *
+        search.best().pool().pages();
+    for (std::uint64_t slot = 0; slot < std::min<std::uint64_t>(slots, 16);
+         ++slot) {
+      for (const bool rope : {true, false}) {
+        progress |= search.TryEdit([&](Case& c) {
+          Pool& pool = *c.mutable_pool();
+          pool.clear_fill();
+          pool.mutable_fill()->set_byte(rope ? 0x00 : 0x38);
+          pool.clear_patches();
+          Patch& patch = *pool.add_patches();
+          patch.set_slot(slot);
+          patch.set_at(rope ? 528 : 0);
+          patch.set_data("\x01");
+        });
+      }
+    }
+  }
+  if (search.best().pool().fill().kind() != Fill::BYTE) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+      progress |= search.TryEdit([&](Case& c) {
+        Fill& fill = *c.mutable_pool()->mutable_fill();
+        fill.set_kind(Fill::ROWS);
+        fill.set_seed(seed);
+      });
+      progress |= search.TryEdit(
+          [&](Case& c) { c.mutable_pool()->mutable_fill()->set_seed(seed); });
+    }
+  }
+  return progress;
+}
+
+bool SmallerPool(Search& search) {
+  bool progress = false;
+  progress |= search.Lower(
+      search.best().pool().pages(), 1, [](Case& c, std::uint64_t v) {
+        c.mutable_pool()->set_pages(static_cast<std::uint32_t>(v));
+      });
+  progress |= search.Lower(
+      search.best().pool().page_size(), 1, [](Case& c, std::uint64_t v) {
+        c.mutable_pool()->set_page_size(static_cast<std::uint32_t>(v));
+      });
+  progress |= search.Lower(search.best().pool().page_size(), 1,
+                           [](Case& c, std::uint64_t v) {
+                             Repage(c, static_cast<std::int64_t>(v));
+                           });
+  // Padding as small as alignment lets it be.
+  const Pool& p = search.best().pool();
+  const std::uint64_t row = p.row_bytes() != 0 ? p.row_bytes() : 656;
+  const std::uint64_t stride = p.row_stride() != 0 ? p.row_stride() : row;
+  if (p.row_stride() > row) {
+    progress |= search.TryEdit([&](Case& c) {
+      c.mutable_pool()->set_row_stride(static_cast<std::uint32_t>(row + 8));
+    });
+  }
+  if (p.page_stride() > stride * p.page_size()) {
+    progress |= search.TryEdit([&](Case& c) {
+      c.mutable_pool()->set_page_stride(stride * p.page_size() + 8);
+    });
+  }
+  for (const std::uint32_t offset : {4u, 8u}) {
+    if (p.offset() <= offset) break;
+    progress |=
+        search.TryEdit([&](Case& c) { c.mutable_pool()->set_offset(offset); });
+  }
+  return progress;
+}
+
+bool ReducePatch(Search& search, int step) {
+  bool progress = false;
+  const auto patch = [&](Case& c) -> Patch& {
+    return *c.mutable_steps(step)->mutable_patch();
+  };
+  progress |= search.TryEdit([&](Case& c) { patch(c).clear_slot(); });
+  progress |= search.TryEdit([&](Case& c) { patch(c).clear_at(); });
+  progress |= search.TryEdit([&](Case& c) {
+    std::string& data = *patch(c).mutable_data();
+    if (data.size() > 1) data.resize(data.size() / 2);
+  });
+  return progress;
+}
+
+}  // namespace mlafuzz::minimize

@@ -1,0 +1,219 @@
+#ifndef MLAFUZZ_PROPERTIES_MINIMIZE_REDUCE_VALUES_H_
+#define MLAFUZZ_PROPERTIES_MINIMIZE_REDUCE_VALUES_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "corpus/case.pb.h"
+#include "corpus/codec.h"
+#include "corpus/values.h"
+#include "properties/minimize/search.h"
+
+// Reductions of lists of values, wherever in a case they stand: the first
+// argument after the search finds them in one.
+namespace mlafuzz::minimize {
+
+// Up to this many values are written out one by one.
+inline constexpr std::uint64_t kMostWrittenOut = 4 * 512;
+
+inline std::uint64_t TokensOf(const Write& w) {
+  return std::max<std::uint64_t>(w.slots().count(), w.slots().values_size());
+}
+
+// Drops entries of values.set by halves, quarters, ... while the case fails.
+// Works on a case of its own: many values written out cost more than a
+// pattern until enough of them are gone.
+template <typename ValuesOf>
+bool ThinOut(Search& search, Case c, const ValuesOf& values_of) {
+  Canonicalise(c);
+  if (CanonicalBinary(c) != CanonicalBinary(search.best()) && !search.Fails(c))
+    return false;
+  int size = values_of(c).set_size();
+  for (int run = (size + 1) / 2; run > 0 && size > 0;
+       run = run == 1 ? 0 : (run + 1) / 2) {
+    for (int at = 0; at < size;) {
+      Case fewer = c;
+      auto* set = values_of(fewer).mutable_set();
+      set->DeleteSubrange(at, std::min(run, size - at));
+      if (search.Fails(fewer)) {
+        c = std::move(fewer);
+        size = values_of(c).set_size();
+      } else {
+        at += run;
+      }
+    }
+  }
+  const CaseCost cost = CostOf(c);
+  if (!(cost < search.cost())) return false;
+  search.Keep(c, cost);
+  return true;
+}
+
+template <typename ValuesOf>
+bool ReduceWritten(Search& search, int step, std::uint64_t columns,
+                   const ValuesOf& of) {
+  const Write& w = search.best().steps(step).write();
+  return ReduceValues(
+      search,
+      [&](Case& c) -> Values& {
+        return of(*c.mutable_steps(step)->mutable_write());
+      },
+      w.input() == F16 ? F16 : BF16, TokensOf(w) * columns);
+}
+
+// `count` 16-bit values.
+template <typename ValuesOf>
+bool ReduceValues(Search& search, const ValuesOf& values_of, DType dtype,
+                  std::uint64_t count) {
+  bool progress = false;
+  const std::uint32_t one = dtype == F16 ? 0x3c00 : 0x3f80;
+  progress |= search.TryEdit([&](Case& c) { values_of(c).Clear(); });
+  progress |= search.TryEdit([&](Case& c) {
+    values_of(c).Clear();
+    values_of(c).set_pattern(Values::CONSTANT);
+    values_of(c).set_bits(one);
+  });
+  progress |= search.TryEdit([&](Case& c) { values_of(c).clear_set(); });
+  progress |= search.TryEdit([&](Case& c) {
+    values_of(c).clear_pattern();
+    values_of(c).clear_seed();
+    values_of(c).clear_bits();
+  });
+  // One value of 1.0 alone.
+  progress |= search.TryEdit([&](Case& c) {
+    values_of(c).Clear();
+    values_of(c).add_set()->set_bits(one);
+  });
+  Case copy = search.best();
+  const Values& now = values_of(copy);
+  if (now.pattern() != Values::ZERO && count <= kMostWrittenOut) {
+    const std::vector<std::uint16_t> bits = ExpandValues(now, dtype, count);
+    Case written_out = search.best();
+    Values& values = values_of(written_out);
+    values.Clear();
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (bits[i] == 0) continue;
+      SetBits& set = *values.add_set();
+      set.set_at(static_cast<std::uint32_t>(i));
+      set.set_bits(bits[i]);
+    }
+    progress |= ThinOut(search, std::move(written_out), values_of);
+  } else if (now.set_size() > 0) {
+    progress |= ThinOut(search, search.best(), values_of);
+  }
+  progress |= ReduceSets(search, values_of, dtype, one);
+  if (values_of(copy).pattern() != Values::ZERO) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      progress |= search.TryEdit([&](Case& c) {
+        if (values_of(c).pattern() != Values::ZERO) values_of(c).set_seed(seed);
+      });
+    }
+  }
+  return progress;
+}
+
+// Plainer bits and places of single values.
+template <typename ValuesOf>
+bool ReduceSets(Search& search, const ValuesOf& values_of, DType dtype,
+                std::uint32_t one) {
+  bool progress = false;
+  constexpr int kFew = 16;
+  Case copy = search.best();
+  const int size = values_of(copy).set_size();
+  if (size > kFew) return false;
+  for (int i = 0; i < size; ++i) {
+    const auto bits = [&] {
+      copy = search.best();
+      return values_of(copy).set(i).bits();
+    };
+    const auto try_bits = [&](std::uint32_t b) {
+      return BitsCost(b, dtype) < BitsCost(bits(), dtype) &&
+             search.TryEdit(
+                 [&](Case& c) { values_of(c).mutable_set(i)->set_bits(b); });
+    };
+    progress |= try_bits(one);
+    progress |= try_bits(one | 0x8000);
+    progress |= try_bits(bits() & 0x7fff);
+    const int mantissa_bits = dtype == F16 ? 10 : 7;
+    for (int bit = mantissa_bits - 1; bit >= 0; --bit) {
+      progress |= try_bits(one | 1u << bit);
+    }
+    for (int bit = 0; bit < mantissa_bits; ++bit) {
+      progress |= try_bits(bits() & ~(1u << bit));
+    }
+    // The exponent of 1.0, then nearer to it by half.
+    const std::uint32_t field = 0x7fffu >> mantissa_bits << mantissa_bits;
+    progress |= try_bits((bits() & ~field) | one);
+    while (true) {
+      const int exponent = static_cast<int>((bits() & 0x7fff) >> mantissa_bits);
+      const int target = static_cast<int>(one >> mantissa_bits);
+      const int half = (exponent + target) / 2;
+      if (half == exponent ||
+          !try_bits((bits() & ~field) |
+                    (static_cast<std::uint32_t>(half) << mantissa_bits))) {
+        break;
+      }
+      progress = true;
+    }
+    copy = search.best();
+    const std::uint32_t at = values_of(copy).set(i).at();
+    for (const std::uint32_t to :
+         {0u, 1u, at % 128, at / 128 * 128, at / 128 * 128 + 1}) {
+      if (to >= at) continue;
+      if (search.TryEdit(
+              [&](Case& c) { values_of(c).mutable_set(i)->set_at(to); })) {
+        progress = true;
+        break;
+      }
+    }
+  }
+  return progress;
+}
+
+// A short generated list becomes a literal one.
+template <typename ListOf>
+bool WriteOutIntegers(Search& search, const ListOf& list_of) {
+  Case c = search.best();
+  Integers& list = list_of(c);
+  if (list.count() <= static_cast<std::uint32_t>(list.values_size()) ||
+      list.count() > 8) {
+    return false;
+  }
+  const std::vector<std::int64_t> all =
+      ExpandIntegers(list, list.count(),
+                     std::uint64_t{c.pool().page_size()} * c.pool().pages());
+  list.Clear();
+  list.mutable_values()->Assign(all.begin(), all.end());
+  return search.Try(std::move(c));
+}
+
+template <typename ListOf>
+bool ReduceIntegers(Search& search, const ListOf& list_of) {
+  bool progress = false;
+  Case copy = search.best();
+  const int size = std::min(list_of(copy).values_size(), 64);
+  for (int i = 0; i < size; ++i) {
+    copy = search.best();
+    if (i >= list_of(copy).values_size()) break;
+    const std::int64_t now = list_of(copy).values(i);
+    for (const std::int64_t to :
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, now / 2, now - 1,
+          std::int64_t{-1}, std::int64_t{-2}, std::int64_t{-16},
+          std::int64_t{std::numeric_limits<std::int32_t>::min()}}) {
+      if (now == std::numeric_limits<std::int64_t>::min() && to > 0) continue;
+      if (SlotCost(to) >= SlotCost(now)) continue;
+      if (search.TryEdit([&](Case& c) { list_of(c).set_values(i, to); })) {
+        progress = true;
+        break;
+      }
+    }
+  }
+  return progress;
+}
+
+}  // namespace mlafuzz::minimize
+
+#endif  // MLAFUZZ_PROPERTIES_MINIMIZE_REDUCE_VALUES_H_

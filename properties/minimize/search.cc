@@ -1,0 +1,78 @@
+#include "properties/minimize/search.h"
+
+#include "corpus/codec.h"
+#include "corpus/image.h"
+#include "properties/repair.h"
+
+namespace mlafuzz::minimize {
+namespace {
+
+constexpr GeneratorOptions kAny = {.decode = true, .small = false};
+
+}  // namespace
+
+Search::Search(const Case& c, const MinimizeOptions& options,
+               const std::function<bool(const Case&)>& still_fails,
+               const std::function<void(const MinimizeProgress&)>& progress)
+    : best_(c),
+      options_(options),
+      still_fails_(still_fails),
+      report_(progress),
+      start_(std::chrono::steady_clock::now()) {
+  Canonicalise(best_);
+  cost_ = CostOf(best_);
+  progress_.bytes = CanonicalBinary(best_).size();
+  // A case that Repair would change is not forced into its mould.
+  Case repaired = best_;
+  RepairCase(repaired, kAny);
+  repairable_ = CanonicalBinary(repaired) == CanonicalBinary(best_);
+}
+
+bool Search::Exhausted() const {
+  return progress_.tries >= options_.max_tries ||
+         std::chrono::duration<double>(std::chrono::steady_clock::now() -
+                                       start_)
+                 .count() >= options_.max_seconds;
+}
+
+bool Search::Fails(const Case& c) {
+  const std::uint64_t hash = CaseHash(c);
+  if (const auto known = asked_.find(hash); known != asked_.end()) {
+    return known->second;
+  }
+  if (Exhausted()) return false;
+  ++progress_.tries;
+  ++progress_.since_success;
+  const bool fails = BuildImage(c).ok() && still_fails_(c);
+  asked_.emplace(hash, fails);
+  if (fails) progress_.since_success = 0;
+  if (report_) report_(progress_);
+  return fails;
+}
+
+bool Search::Try(Case c) {
+  Canonicalise(c);
+  if (TryAsIs(c)) return true;
+  if (!repairable_) return false;
+  // A reduction may leave a slot or a page number out of range.
+  Case repaired = c;
+  RepairCase(repaired, kAny);
+  Canonicalise(repaired);
+  return TryAsIs(repaired);
+}
+
+bool Search::TryAsIs(const Case& c) {
+  const CaseCost cost = CostOf(c);
+  if (!(cost < cost_) || !Fails(c)) return false;
+  Keep(c, cost);
+  return true;
+}
+
+void Search::Keep(const Case& c, const CaseCost& cost) {
+  best_ = c;
+  cost_ = cost;
+  progress_.bytes = CanonicalBinary(best_).size();
+  if (report_) report_(progress_);
+}
+
+}  // namespace mlafuzz::minimize
