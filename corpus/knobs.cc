@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "corpus/case.pb.h"
@@ -116,6 +117,17 @@ namespace {
   X(GatherLengthPageMinus1, "gather/length-page-minus-1", Gather)         \
   X(GatherLengthPage, "gather/length-page", Gather)                       \
   X(GatherLengthPagePlus1, "gather/length-page-plus-1", Gather)           \
+  X(GatherLengthNegative, "gather/length-negative", Gather)               \
+  X(GatherStartsDescend, "gather/starts-descending", Gather)              \
+  X(GatherStartsEqual, "gather/starts-equal", Gather)                     \
+  X(GatherStartPastEnd, "gather/start-past-the-end", Gather)              \
+  X(GatherStartPastEndLens, "gather/start-past-the-end-no-rows", Gather)  \
+  X(GatherStartNegative, "gather/start-negative-no-rows", Gather)         \
+  X(GatherRowsShared, "gather/requests-share-rows", Gather)               \
+  X(GatherRowsSharedStarts, "gather/starts-share-rows", Gather)           \
+  X(GatherEmptyFirst, "gather/empty-first", Gather)                       \
+  X(GatherEmptyBetween, "gather/empty-between", Gather)                   \
+  X(GatherEmptyLast, "gather/empty-last", Gather)                         \
   X(GatherLengthsFromStarts, "gather/lengths-from-starts", Gather)        \
   X(GatherLengthsGiven, "gather/lengths-given", Gather)                   \
   X(GatherRowsBefore, "gather/rows-before-first-start", Gather)           \
@@ -678,18 +690,39 @@ void GatherKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   }
   if (table->strides[0] > table->shape[1]) found.set(kGatherTableNarrowed);
 
-  std::int64_t covered = 0, tasks = 0, seen = 0;
+  std::int64_t covered = 0, tasks = 0, seen = 0, previous_start = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> filled;  // rows of dst
   const std::int64_t columns = table->shape[1];
   for (std::int64_t r = 0; r < requests; ++r) {
-    const std::int64_t start = Load<std::int32_t>(starts->bytes.data(), r);
+    std::int64_t start = Load<std::int32_t>(starts->bytes.data(), r);
     if (r == 0 && start > 0) found.set(kGatherRowsBefore);
-    std::int64_t length =
-        lens != nullptr ? Load<std::int32_t>(lens->bytes.data(), r)
-                        : (r + 1 < requests
-                               ? Load<std::int32_t>(starts->bytes.data(), r + 1)
-                               : rows) -
-                              start;
+    if (start > rows) {
+      found.set(lens != nullptr ? kGatherStartPastEndLens
+                                : kGatherStartPastEnd);
+    }
+    if (start < 0) found.set(kGatherStartNegative);
+    if (r > 0 && start < previous_start) found.set(kGatherStartsDescend);
+    if (r > 0 && start == previous_start) found.set(kGatherStartsEqual);
+    previous_start = start;
+    std::int64_t length;
+    if (lens != nullptr) {
+      length = Load<std::int32_t>(lens->bytes.data(), r);
+      if (length < 0) found.set(kGatherLengthNegative);
+    } else {
+      start = std::min(start, rows);
+      length = (r + 1 < requests
+                    ? std::min<std::int64_t>(
+                          Load<std::int32_t>(starts->bytes.data(), r + 1), rows)
+                    : rows) -
+               start;
+    }
     length = std::max<std::int64_t>(length, 0);
+    if (length == 0 && requests > 1) {
+      found.set(r == 0              ? kGatherEmptyFirst
+                : r + 1 == requests ? kGatherEmptyLast
+                                    : kGatherEmptyBetween);
+    }
+    if (length > 0) filled.push_back({start, start + length});
     covered += length;
     if (length == 0) found.set(kGatherLength0);
     if (length == 1) found.set(kGatherLength1);
@@ -743,6 +776,12 @@ void GatherKnobs(const CaseImage& image, const StepImage& step, Found& found) {
                       [](std::uint8_t b) { return b != 0; })) {
         found.set(kGatherTailStale);
       }
+    }
+  }
+  std::sort(filled.begin(), filled.end());
+  for (std::size_t i = 1; i < filled.size(); ++i) {
+    if (filled[i].first < filled[i - 1].second) {
+      found.set(lens != nullptr ? kGatherRowsShared : kGatherRowsSharedStarts);
     }
   }
   if (lens != nullptr && covered < rows) found.set(kGatherRowsBetween);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <unordered_map>
@@ -706,7 +707,14 @@ class Search {
     progress |= TryEdit([&](Case& c) { gather(c).clear_nope(); });
     GatherModel model;
     if (!ToModel(best_.steps(step).gather(), best_.pool(), &model)) {
-      // Requests disagree in number; fewer of all.
+      // The order is part of the fault only if nothing simpler fails.
+      if (TryEdit([&](Case& c) { Straighten(&gather(c)); })) return true;
+      for (int i = best_.steps(step).gather().workspace_starts_size() - 1;
+           i >= 0; --i) {
+        if (TryEdit([&](Case& c) { DropRequest(i, &gather(c)); })) return true;
+      }
+      // Else, as where requests disagree in number: fewer of all.
+      progress |= ReduceRequests(step);
       progress |= ReduceBatch(step);
       return progress;
     }
@@ -721,6 +729,37 @@ class Search {
     if (best_.steps(step).gather().dst_row_stride() > 584) {
       progress |= TryEdit([&](Case& c) { gather(c).set_dst_row_stride(584); });
     }
+    return progress;
+  }
+
+  // One number of one request at a time.
+  bool ReduceRequests(int step) {
+    bool progress = false;
+    const auto gather = [&](Case& c) -> Gather& {
+      return *c.mutable_steps(step)->mutable_gather();
+    };
+    const auto lower = [&](const auto& list, const auto& set) {
+      for (int i = 0; i < list.size(); ++i) {
+        const std::int32_t now = list.Get(i);
+        for (const std::int32_t v : {0, 1, -1, now / 2}) {
+          if (v == now ||
+              std::abs(std::int64_t{v}) > std::abs(std::int64_t{now}))
+            continue;
+          if (TryEdit([&](Case& c) { set(gather(c), i, v); })) {
+            progress = true;
+            break;
+          }
+        }
+      }
+    };
+    const Gather before = best_.steps(step).gather();
+    lower(before.workspace_starts(), [](Gather& g, int i, std::int32_t v) {
+      g.set_workspace_starts(i, v);
+    });
+    lower(before.seq_lens(),
+          [](Gather& g, int i, std::int32_t v) { g.set_seq_lens(i, v); });
+    lower(before.seq_starts(),
+          [](Gather& g, int i, std::int32_t v) { g.set_seq_starts(i, v); });
     return progress;
   }
 
