@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
+#include "corpus/image.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
@@ -25,8 +26,8 @@ std::vector<std::string> Kernels(const Targets& a, const Targets& b) {
   const auto first = *ReadKernels(Arguments(), a);
   const auto second = *ReadKernels(Arguments(), b);
   // "builtin" replaces none and so means all: the other side decides.
-  if (first.size() == 3) return second;
-  if (second.size() == 3) return first;
+  if (first.size() == kAllKernels.size()) return second;
+  if (second.size() == kAllKernels.size()) return first;
   std::vector<std::string> kernels = first;
   for (const std::string& kernel : second) {
     if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) {
