@@ -152,10 +152,10 @@ class Diagnostician {
         const Expectation other = Expect(n.contract, image_, index_, before_);
         if (other.outside_writes > 0) {
           return Named(
-              n, absl::StrCat("the process died; that rule sends ",
-                              other.outside_writes, " rows outside ",
-                              step_.kernel == Kernel::kGather ? "dst"
-                                                              : "the pool"));
+              n, absl::StrCat(
+                     "the process died; that rule sends ", other.outside_writes,
+                     " rows outside ",
+                     step_.kernel == Kernel::kGather ? "dst" : "the pool"));
         }
         if (!other.unsettled.empty() && n.field != "writer.duplicates") {
           return Named(n, absl::StrCat("the process died; that rule reads ",

@@ -35,10 +35,10 @@ void ExpectGather(const GatherContract& contract, const PoolImage& pool,
 
   const RowLayout& layout = LayoutOf(pool.layout);
   for (const GatherRequest& r : SplitRequests(contract, pool, step)) {
-    const std::int64_t inside = std::min(r.first_row + r.done_rows, dst.shape[0]) -
-                                std::max<std::int64_t>(r.first_row, 0);
-    result->outside_writes +=
-        r.done_rows - std::max<std::int64_t>(inside, 0);
+    const std::int64_t inside =
+        std::min(r.first_row + r.done_rows, dst.shape[0]) -
+        std::max<std::int64_t>(r.first_row, 0);
+    result->outside_writes += r.done_rows - std::max<std::int64_t>(inside, 0);
   }
   const bool nope = step.step != nullptr && step.step->gather().nope();
   const bool zeroes_tail =

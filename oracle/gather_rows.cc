@@ -62,9 +62,8 @@ std::vector<GatherRequest> SplitRequests(const GatherContract& contract,
     } else {
       first = std::min(first, last_start);
       const std::int64_t end =
-          i + 1 < requests
-              ? std::min<std::int64_t>(start_of[i + 1], last_start)
-              : dst_rows;
+          i + 1 < requests ? std::min<std::int64_t>(start_of[i + 1], last_start)
+                           : dst_rows;
       r.rows = end - first;
     }
     r.first_row = first;

@@ -90,8 +90,8 @@ Observation Imagine(const Contract& contract, const CaseImage& image) {
     }
     if (e.outside_writes > 0) {
       if (step.kernel == Kernel::kGather) {
-        const std::int64_t end = static_cast<std::int64_t>(
-            step.Find(TensorId::kDst)->bytes.size());
+        const std::int64_t end =
+            static_cast<std::int64_t>(step.Find(TensorId::kDst)->bytes.size());
         seen.strays.push_back({.tensor = TensorId::kDst,
                                .first = end,
                                .last = end + 1151,

@@ -552,10 +552,8 @@ TEST_F(JudgeTest, StartsPastTheEndAreARule) {
       "gather { block_table { rows: 2 columns: 3 pages { values: [1, 2, 0, 1, "
       "2, 0] } } workspace_starts: [0, 6] dst_rows: 4 } }");
   EXPECT_TRUE(Failures().empty());
-  seen_.steps[0].strays.push_back({.tensor = TensorId::kDst,
-                                   .first = 4608,
-                                   .last = 6911,
-                                   .count = 2304});
+  seen_.steps[0].strays.push_back(
+      {.tensor = TensorId::kDst, .first = 4608, .last = 6911, .count = 2304});
   EXPECT_EQ(FirstDiagnosis().key, "gather.starts_past_end=STARTS_UNCHECKED");
   seen_.steps[0].strays[0].tensor = TensorId::kBlockTable;
   EXPECT_EQ(FirstDiagnosis().key, "writes-outside");
