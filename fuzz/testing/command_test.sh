@@ -126,7 +126,7 @@ cp "${caller}/junk/README.md" "${caller}/mixed"
 cp "${caller}/twin/findings/writer-tail-tail-unchanged/minimal.txtpb" \
   "${caller}/mixed/a.txtpb"
 one_line 2 'no file in junk is a case .README.md' campaign --corpus=junk
-expect 0 'note: --corpus: 1 of 2 files in mixed are skipped: README.md .not' \
+expect 0 'note: --corpus: 1 of 2 files in mixed are skipped: README.md .line 1' \
   campaign --corpus=mixed --cases=50 --flavour=plain --out=mixed-out
 report_has 'README.md' mixed-out
 
