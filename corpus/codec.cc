@@ -7,8 +7,11 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "corpus/case_limits.h"
 #include "corpus/message_checks.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -21,7 +24,7 @@ namespace {
 
 // The smallest case worth a name says more than this; the largest text that
 // anybody reads is far below it.
-constexpr std::size_t kMaxCaseBytes = std::size_t{64} << 20;
+constexpr std::size_t kMaxCaseBytes = std::size_t{16} << 20;
 
 // Bit patterns are read in hex.
 class HexPrinter : public google::protobuf::TextFormat::FastFieldValuePrinter {
@@ -219,19 +222,77 @@ void CanonicalisePool(Pool& p) {
 
 #undef MLAFUZZ_PLAIN
 
+// Of ASCII or, in comments, UTF-8.
+bool IsTextByte(char c) {
+  const auto b = static_cast<unsigned char>(c);
+  return b >= 0x80 || std::isprint(b) || std::isspace(b);
+}
+
+// Nine of ten: what somebody typed, with an accident in it.
+bool IsMostlyText(absl::string_view bytes) {
+  const auto ascii = std::count_if(bytes.begin(), bytes.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80 && IsTextByte(c);
+  });
+  return 10 * static_cast<std::size_t>(ascii) >= 9 * bytes.size();
+}
+
+absl::Status RefuseTooLong(absl::string_view bytes) {
+  if (bytes.size() <= kMaxCaseBytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("not a case: ", bytes.size(),
+                   " bytes are too many; at most ", kMaxCaseBytes));
+}
+
+// Counted before memory is given to them: two bytes a step are enough for a
+// file, and a hundred times as many in memory.
+absl::Status RefuseTooManySteps(absl::string_view bytes) {
+  google::protobuf::io::CodedInputStream in(
+      reinterpret_cast<const std::uint8_t*>(bytes.data()),
+      static_cast<int>(bytes.size()));
+  int steps = 0;
+  while (const std::uint32_t tag = in.ReadTag()) {
+    steps += tag >> 3 == Case::kStepsFieldNumber;
+    std::uint64_t number = 0;
+    std::uint32_t length = 0;
+    // The wire types of protobuf's encoding; a message of other ones does not
+    // parse, which is told later.
+    bool more = false;
+    switch (tag & 7) {
+      case 0:
+        more = in.ReadVarint64(&number);
+        break;
+      case 1:
+        more = in.Skip(8);
+        break;
+      case 2:
+        more = in.ReadVarint32(&length) && length <= bytes.size() &&
+               in.Skip(static_cast<int>(length));
+        break;
+      case 5:
+        more = in.Skip(4);
+        break;
+      default:
+        break;
+    }
+    if (!more) break;
+  }
+  if (steps <= kMaxSteps) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("steps: ", steps, " are more than ", kMaxSteps));
+}
+
 }  // namespace
 
 absl::StatusOr<Case> ParseCaseText(absl::string_view text) {
+  if (absl::Status s = RefuseTooLong(text); !s.ok()) return s;
   Case c;
   if (absl::Status s = ParseText(text, &c); !s.ok()) return s;
   return c;
 }
 
 absl::StatusOr<Case> ParseCaseBinary(absl::string_view bytes) {
-  if (bytes.size() > kMaxCaseBytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not a case: ", bytes.size(), " bytes are too many"));
-  }
+  if (absl::Status s = RefuseTooLong(bytes); !s.ok()) return s;
+  if (absl::Status s = RefuseTooManySteps(bytes); !s.ok()) return s;
   Case c;
   if (!c.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return absl::InvalidArgumentError(
@@ -242,11 +303,32 @@ absl::StatusOr<Case> ParseCaseBinary(absl::string_view bytes) {
 }
 
 absl::StatusOr<Case> ParseCase(absl::string_view bytes) {
-  const bool text =
-      std::all_of(bytes.begin(), bytes.end(), [](unsigned char b) {
-        return std::isprint(b) || b == '\n' || b == '\r' || b == '\t';
-      });
-  absl::StatusOr<Case> c = text ? ParseCaseText(bytes) : ParseCaseBinary(bytes);
+  // Of editors that mark UTF-8.
+  if (absl::ConsumePrefix(&bytes, "\xef\xbb\xbf")) return ParseCaseText(bytes);
+  if (absl::StartsWith(bytes, "\xff\xfe") ||
+      absl::StartsWith(bytes, "\xfe\xff")) {
+    return absl::InvalidArgumentError(
+        "not a case: it begins as UTF-16 text does; save it as UTF-8");
+  }
+  const auto bad = std::find_if_not(bytes.begin(), bytes.end(), IsTextByte);
+  absl::StatusOr<Case> c =
+      bad == bytes.end() ? ParseCaseText(bytes) : ParseCaseBinary(bytes);
+  if (!c.ok() && bad == bytes.end()) {
+    // A short message may be made of letters alone.
+    if (absl::StatusOr<Case> binary = ParseCaseBinary(bytes);
+        binary.ok() && binary->steps_size() > 0) {
+      c = std::move(binary);
+    }
+  }
+  if (!c.ok() && bad != bytes.end() && IsMostlyText(bytes)) {
+    const absl::string_view before =
+        bytes.substr(0, static_cast<std::size_t>(bad - bytes.begin()));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "not a case: text, but for the byte 0x%02x in line %d; take out what "
+        "is no text",
+        static_cast<unsigned char>(*bad),
+        1 + std::count(before.begin(), before.end(), '\n')));
+  }
   if (c.ok() && c->ByteSizeLong() == 0) {
     return absl::InvalidArgumentError("not a case: it is empty");
   }

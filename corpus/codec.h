@@ -17,7 +17,8 @@ namespace mlafuzz {
 // BuildImage().
 absl::StatusOr<Case> ParseCaseText(absl::string_view text);
 absl::StatusOr<Case> ParseCaseBinary(absl::string_view bytes);
-// Takes either form: text if all bytes are printable, else binary.
+// Takes either form: text if all bytes could be text (a byte order mark is
+// skipped), else binary. Says of text with an accident in it what that is.
 absl::StatusOr<Case> ParseCase(absl::string_view bytes);
 
 // With bit patterns in hex and a leading comment that says in words what the

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -63,6 +64,42 @@ TEST(Codec, UnknownFieldNumberIsNamed) {
   const std::string error = Error(ParseCaseBinary(bytes));
   EXPECT_TRUE(absl::StrContains(error, "31")) << error;
   EXPECT_TRUE(absl::StrContains(error, "mlafuzz.Case")) << error;
+}
+
+TEST(Codec, WhatEditorsDoToText) {
+  const std::string plain = Parse(kText).SerializeAsString();
+  const auto marked = ParseCase(absl::StrCat("\xef\xbb\xbf", kText));
+  ASSERT_TRUE(marked.ok()) << marked.status();
+  EXPECT_EQ(marked->SerializeAsString(), plain);
+  const auto windows =
+      ParseCase(absl::StrCat("# gr\xc3\xb6\xc3\x9f"
+                             "er\r\n",
+                             kText));
+  ASSERT_TRUE(windows.ok()) << windows.status();
+  EXPECT_EQ(windows->SerializeAsString(), plain);
+  EXPECT_TRUE(absl::StrContains(
+      Error(ParseCase(std::string("\xff\xfep\0o\0", 6))), "UTF-16"));
+  EXPECT_EQ(
+      Error(ParseCase(absl::StrCat("# one\n\n", kText, std::string("\0", 1)))),
+      "not a case: text, but for the byte 0x00 in line 7; take out what "
+      "is no text");
+  EXPECT_TRUE(absl::StrContains(
+      Error(ParseCase(std::string("\x12\x80\x01\x07\x00\x01", 6))),
+      "no mlafuzz.Case message"));
+}
+
+// At once: the file may be small, and the steps many.
+TEST(Codec, TooManyStepsAreRefusedBeforeTheyAreMade) {
+  std::string bytes = "\x12\x04\x10\x01\x18\x01";  // pool: a page of a row
+  const std::string pool = bytes;
+  for (int i = 0; i < 4096; ++i) bytes += std::string("\x1a\x00", 2);
+  EXPECT_TRUE(ParseCase(bytes).ok());
+  for (int i = 0; i < 4'000'000; ++i) bytes += std::string("\x1a\x00", 2);
+  EXPECT_EQ(Error(ParseCase(bytes)), "steps: 4004096 are more than 4096");
+  bytes.resize((16 << 20) + 1);
+  EXPECT_TRUE(absl::StrContains(Error(ParseCase(bytes)), "too many"));
+  EXPECT_TRUE(absl::StrContains(
+      Error(ParseCase(std::string((16 << 20) + 1, '\n'))), "too many"));
 }
 
 TEST(Codec, EmptyInputIsNoCase) {

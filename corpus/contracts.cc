@@ -108,6 +108,7 @@ Contract MakeBuiltin() {
   g.set_nan(GatherContract::NAN_7FFF);
   g.set_codes(GatherContract::E4M3FN);
   g.set_table_columns(GatherContract::TABLE_COLUMNS_UNCHECKED);
+  g.set_starts_past_end(GatherContract::STARTS_CLAMPED);
   for (int check = GATHER_CHECK_DST_COLUMNS; check <= GATHER_CHECK_OVERLAP;
        ++check) {
     g.add_host_checks(static_cast<GatherCheck>(check));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "corpus/case_limits.h"
 #include "corpus/pool_fill.h"
 #include "corpus/value_generator.h"
 #include "corpus/values.h"
@@ -15,8 +16,6 @@ namespace {
 
 // Bytes of a row in each layout (corpus/types.proto).
 constexpr std::int64_t kRowBytes = 656;
-// More calls than any real use of one pool; keeps a hostile case finite.
-constexpr int kMaxSteps = 4096;
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
 
 absl::Status Bad(absl::string_view where, absl::string_view what) {

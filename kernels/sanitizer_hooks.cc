@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "kernels/ubsan_places.h"
 
 extern "C" {
 __attribute__((weak)) void __asan_set_error_report_callback(
@@ -63,6 +64,7 @@ void OnAsanReport(const char* report) { Collect(SummariseAsanReport(report)); }
 
 SanitizerReports::SanitizerReports(std::vector<std::string>* reports) {
   collected = reports;
+  LetUbsanPlacesReportAgain();
   static bool installed = false;
   if (!installed && __asan_set_error_report_callback != nullptr) {
     __asan_set_error_report_callback(OnAsanReport);

@@ -15,7 +15,7 @@ namespace mlafuzz {
 // A report must not end the process for this to be of use: instrument with
 // -fsanitize-recover=address,undefined and run with
 // ASAN_OPTIONS=halt_on_error=0:suppress_equal_pcs=0. UBSan reports each source
-// location once in the life of a process, whatever its options.
+// location once in the life of such an object (kernels/ubsan_places.h).
 class SanitizerReports {
  public:
   static constexpr std::size_t kMost = 8;

@@ -155,8 +155,10 @@ class Diagnostician {
         const Expectation other = Expect(n.contract, image_, index_, before_);
         if (other.outside_writes > 0) {
           return Named(
-              n, absl::StrCat("the process died; that rule sends ",
-                              other.outside_writes, " rows outside the pool"));
+              n, absl::StrCat(
+                     "the process died; that rule sends ", other.outside_writes,
+                     " rows outside ",
+                     step_.kernel == Kernel::kGather ? "dst" : "the pool"));
         }
         if (!other.unsettled.empty() && n.field != "writer.duplicates") {
           return Named(n, absl::StrCat("the process died; that rule reads ",
@@ -180,14 +182,22 @@ class Diagnostician {
 
   Evidence Weigh(const Neighbour& n) const {
     const Expectation other = Expect(n.contract, image_, index_, before_);
-    const bool hit = HitBelowPool();
+    const bool hit = HitOutside();
     if (matches_) {
       // Only memory safety failed: the rule must reach outside.
       if (other.outside_writes == 0 || !hit) return Evidence::kNone;
     }
     if (oracle::Matches(n.contract, image_, index_, before_, other, after_)) {
       if (matches_) return Evidence::kOutside;
-      return other.unsettled.empty() ? Evidence::kExact : Evidence::kUnsettled;
+      if (other.unsettled.empty()) return Evidence::kExact;
+      // What a rule takes from foreign memory may be anything, and so would
+      // explain anything. Either it predicts some wrong byte by itself, or a
+      // sanitizer saw the access. (A torn row is no such thing: each byte is
+      // one writer's or the other's.)
+      return n.field == "writer.duplicates" || !observed_.reports.empty() ||
+                     PredictsAWrongByte(other)
+                 ? Evidence::kUnsettled
+                 : Evidence::kNone;
     }
     if (n.field != "writer.slots") return Evidence::kNone;
     if (!ReachesBelowPool(other)) return Evidence::kNone;
@@ -208,13 +218,46 @@ class Diagnostician {
                : Evidence::kNone;
   }
 
-  // Bytes below the pool changed, or a sanitizer spoke: what a negative slot
-  // taken for an address does.
-  bool HitBelowPool() const {
+  // Whether a byte that the contract settles is wrong, and `other`, which
+  // matches what came back, settles it too.
+  bool PredictsAWrongByte(const Expectation& other) const {
+    const auto predicts = [&](int tensor, absl::Span<const std::uint8_t> want,
+                              absl::Span<const std::uint8_t> got) {
+      std::vector<bool> open(want.size());
+      for (const Expectation* e : {&expected_, &other}) {
+        for (const ByteRange& range : e->unsettled) {
+          if (range.tensor != tensor) continue;
+          std::fill(open.begin() + range.begin, open.begin() + range.end, true);
+        }
+      }
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (want[i] != got[i] && !open[i]) return true;
+      }
+      return false;
+    };
+    if (predicts(-1, oracle::ExpectedPool(expected_, before_), after_.pool)) {
+      return true;
+    }
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].output &&
+          predicts(static_cast<int>(i), expected_.outputs[i],
+                   after_.outputs[i])) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A sanitizer spoke, or bytes changed where a rule that is not kept stores
+  // its rows: below the pool, where a negative slot is taken for an address; or
+  // beside dst, where a start past its end is.
+  bool HitOutside() const {
     return !observed_.reports.empty() ||
            std::any_of(observed_.strays.begin(), observed_.strays.end(),
-                       [](const Stray& stray) {
-                         return !stray.tensor && stray.first < 0;
+                       [this](const Stray& stray) {
+                         return step_.kernel == Kernel::kGather
+                                    ? stray.tensor == TensorId::kDst
+                                    : !stray.tensor && stray.first < 0;
                        });
   }
 

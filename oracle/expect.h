@@ -32,7 +32,7 @@ struct Expectation {
   // depend on memory that is not the step's, or on a race:
   // bytes whose value is not known (they hold a deterministic guess),
   std::vector<ByteRange> unsettled;
-  // and rows that the step sends outside the bytes of the pool.
+  // and rows that the step sends outside the pool (a writer) or dst (a gather).
   std::int64_t outside_writes = 0;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -33,6 +34,12 @@ void ExpectGather(const GatherContract& contract, const PoolImage& pool,
   if (DTypeSize(dst.dtype) != 2 || dst.shape[1] != kDenseColumns) return;
 
   const RowLayout& layout = LayoutOf(pool.layout);
+  for (const GatherRequest& r : SplitRequests(contract, pool, step)) {
+    const std::int64_t inside =
+        std::min(r.first_row + r.done_rows, dst.shape[0]) -
+        std::max<std::int64_t>(r.first_row, 0);
+    result->outside_writes += r.done_rows - std::max<std::int64_t>(inside, 0);
+  }
   const bool nope = step.step != nullptr && step.step->gather().nope();
   const bool zeroes_tail =
       nope && contract.nope_tail() == GatherContract::NOPE_TAIL_ZERO;

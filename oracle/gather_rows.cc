@@ -47,6 +47,11 @@ std::vector<GatherRequest> SplitRequests(const GatherContract& contract,
   const std::int64_t dst_rows = dst->shape[0];
   const std::int64_t requests = std::min(starts->shape[0], start_of.size());
   split.reserve(static_cast<std::size_t>(requests));
+  // What a start past the end of dst counts as.
+  const std::int64_t last_start =
+      contract.starts_past_end() == GatherContract::STARTS_UNCHECKED
+          ? std::numeric_limits<std::int32_t>::max()
+          : dst_rows;
   std::int64_t tasks_left = TaskLimit(contract, pool, step);
   for (std::int64_t i = 0; i < requests; ++i) {
     GatherRequest r{.request = i};
@@ -55,9 +60,9 @@ std::vector<GatherRequest> SplitRequests(const GatherContract& contract,
       // A request without a length is a misuse; nothing is known of its rows.
       r.rows = length_of.Has(i) ? length_of[i] : 0;
     } else {
-      first = std::min(first, dst_rows);
+      first = std::min(first, last_start);
       const std::int64_t end =
-          i + 1 < requests ? std::min<std::int64_t>(start_of[i + 1], dst_rows)
+          i + 1 < requests ? std::min<std::int64_t>(start_of[i + 1], last_start)
                            : dst_rows;
       r.rows = end - first;
     }

@@ -84,8 +84,21 @@ Observation Imagine(const Contract& contract, const CaseImage& image) {
     }
     const Expectation e = Expect(contract, image, static_cast<int>(i), pool);
     seen.outputs = e.outputs;
+    if (!e.unsettled.empty() && step.kernel != Kernel::kWriter) {
+      seen.reports.push_back(
+          "AddressSanitizer: heap-buffer-overflow: READ of size 4");
+    }
     if (e.outside_writes > 0) {
-      seen.strays.push_back({.first = -656, .last = -1, .count = 656});
+      if (step.kernel == Kernel::kGather) {
+        const std::int64_t end =
+            static_cast<std::int64_t>(step.Find(TensorId::kDst)->bytes.size());
+        seen.strays.push_back({.tensor = TensorId::kDst,
+                               .first = end,
+                               .last = end + 1151,
+                               .count = 1152});
+      } else {
+        seen.strays.push_back({.first = -656, .last = -1, .count = 656});
+      }
     }
     if (!e.pool.empty() && e.pool != pool) {
       seen.pool = e.pool;

@@ -527,5 +527,37 @@ TEST_F(JudgeTest, ExplanationsHaveTheNumbers) {
   }
 }
 
+// With an expanded table, a row stride taken from the shape leads out of the
+// table: that rule would explain any values at all. It is named only where it
+// predicts some of what came back, or where its read was seen.
+TEST_F(JudgeTest, ARuleThatReadsForeignMemoryDoesNotExplainEverything) {
+  Use("pool { page_size: 2 pages: 3 fill { kind: ROWS seed: 3 } } steps { "
+      "gather { block_table { rows: 3 columns: 2 expanded: true pages { "
+      "values: [1, 2] } } workspace_starts: [0, 0, 4] seq_lens: [0, 4, 2] "
+      "dst_rows: 6 } }");
+  std::vector<std::uint8_t>& dst = seen_.steps[0].outputs[0];
+  for (int row = 0; row < 6; ++row) {  // one tile with another scale
+    for (int i = 0; i < 128; ++i) dst[1152 * row + 2 * i] ^= 0x55;
+  }
+  EXPECT_EQ(FirstDiagnosis().key, "values-only");
+  seen_.steps[0].reports.push_back("AddressSanitizer: READ of size 4");
+  const Diagnosis why = FirstDiagnosis();
+  EXPECT_EQ(why.key, "gather.table_row=TABLE_ROW_SHAPE");
+  EXPECT_FALSE(why.exact);
+}
+
+// A gather that writes the rows up to a start past the end of dst.
+TEST_F(JudgeTest, StartsPastTheEndAreARule) {
+  Use("pool { page_size: 2 pages: 3 fill { kind: ROWS seed: 3 } } steps { "
+      "gather { block_table { rows: 2 columns: 3 pages { values: [1, 2, 0, 1, "
+      "2, 0] } } workspace_starts: [0, 6] dst_rows: 4 } }");
+  EXPECT_TRUE(Failures().empty());
+  seen_.steps[0].strays.push_back(
+      {.tensor = TensorId::kDst, .first = 4608, .last = 6911, .count = 2304});
+  EXPECT_EQ(FirstDiagnosis().key, "gather.starts_past_end=STARTS_UNCHECKED");
+  seen_.steps[0].strays[0].tensor = TensorId::kBlockTable;
+  EXPECT_EQ(FirstDiagnosis().key, "writes-outside");
+}
+
 }  // namespace
 }  // namespace mlafuzz

@@ -81,6 +81,9 @@ std::vector<Case> GatherCases() {
       "block_table { rows: 6 columns: 4 pages { values: [0, 1, 2, 3, 0, 1, 2, "
       "3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3] } } "
       "workspace_starts: [0, 16, 0, 16, 0, 16] dst_rows: 16",
+      // A start past the end of dst.
+      "block_table { rows: 2 columns: 5 pages { values: [2, 0, 1, 3, 1, 3, 3, "
+      "3, 3, 3] } } workspace_starts: [0, 17] dst_rows: 15",
       // The same, and one more request whose rows come last.
       "block_table { rows: 10 columns: 4 expanded: true pages { values: [0, 1, "
       "2, 3] } } workspace_starts: [0, 0, 0, 0, 0, 0, 0, 0, 0, 16] seq_lens: "

@@ -172,6 +172,28 @@ TEST(Validity, GatherRequests) {
             "unspecified:gather.position_overflow");
 }
 
+// Where the contract leaves starts past the end to the caller.
+TEST(Validity, GatherStartsPastTheEnd) {
+  Contract c = BuiltinContract();
+  c.mutable_gather()->set_starts_past_end(GatherContract::STARTS_UNCHECKED);
+  const std::string two =
+      "block_table { rows: 2 columns: 3 pages { values: [2, 0, 1, 1, 2, 0] } } "
+      "dst_rows: 8 workspace_starts: ";
+  EXPECT_EQ(Gather(two + "[0, 9]"), "boundary:gather.empty_request");
+  EXPECT_EQ(Gather(two + "[0, 9]", VllmContract()),
+            "boundary:gather.empty_request");
+  EXPECT_EQ(Gather(two + "[0, 9]", c), "unspecified:gather.rows_past_dst");
+  // Nothing is written on the way to them.
+  EXPECT_EQ(Gather(two + "[9, 0]", c), "boundary:gather.empty_request");
+  EXPECT_EQ(Gather(two + "[0, 8]", c), "boundary:gather.empty_request");
+  EXPECT_EQ(Gather(two + "[0, 900] seq_lens: [8, 0]", c),
+            "boundary:gather.empty_request");
+  // A start that nobody uses, and lengths that mean no rows.
+  EXPECT_EQ(Gather(two + "[0, -5] seq_lens: [8, -2147483648]"),
+            "boundary:gather.empty_request");
+  EXPECT_EQ(Gather(two + "[4, 0] seq_lens: [4, 4]"), "valid");
+}
+
 TEST(Validity, GatherOverlapsAndTasks) {
   // Starts that go backwards: requests 0 and 2 share rows.
   const std::string shape =

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "properties/generate_for.h"
@@ -220,6 +221,115 @@ std::uint32_t Length(Choices& choices, std::uint32_t page) {
   }
 }
 
+constexpr std::int32_t kInt32Max = std::numeric_limits<std::int32_t>::max();
+constexpr std::int32_t kInt32Min = std::numeric_limits<std::int32_t>::min();
+
+// A start that lies in no dst.
+std::int32_t StartOutside(Choices& choices, const Gather& gather,
+                          bool negative) {
+  const auto rows = static_cast<std::int32_t>(gather.dst_rows());
+  switch (choices.Below(negative ? 6 : 4)) {
+    case 0:
+      return kInt32Max - static_cast<std::int32_t>(choices.Below(2));
+    case 1:
+      return rows;
+    case 4:
+      return -1 - static_cast<std::int32_t>(choices.Below(9));
+    case 5:
+      return kInt32Min;
+    default:
+      return rows + 1 + static_cast<std::int32_t>(choices.Below(300));
+  }
+}
+
+// Requests laid out from front to back, bent into another form that a contract
+// allows. True if rows of dst may now belong to two requests.
+bool BendLengths(Choices& choices, std::uint32_t page, Gather& gather) {
+  auto& starts = *gather.mutable_workspace_starts();
+  auto& lens = *gather.mutable_seq_lens();
+  const int n = starts.size();
+  const int i = static_cast<int>(choices.Below(static_cast<std::uint32_t>(n)));
+  switch (choices.Below(4)) {
+    case 0:  // in any order
+      for (int k = n - 1; k > 0; --k) {
+        const int other =
+            static_cast<int>(choices.Below(static_cast<std::uint32_t>(k + 1)));
+        starts.SwapElements(k, other);
+        lens.SwapElements(k, other);
+      }
+      return false;
+    case 1:  // no rows by a negative length
+      lens.Set(i, choices.Pick<std::int32_t>(
+                      {-1, -2, -static_cast<std::int32_t>(page), kInt32Min}));
+      if (choices.OneIn(2)) starts.Set(i, StartOutside(choices, gather, true));
+      return false;
+    case 2:  // no rows, at no place
+      lens.Set(i, 0);
+      starts.Set(i, StartOutside(choices, gather, true));
+      return false;
+    default: {  // a part of one request's rows, once more
+      const int other = (i + 1) % n;
+      const std::uint32_t rows = static_cast<std::uint32_t>(lens.Get(i));
+      if (n < 2 || rows == 0) return false;
+      const bool firsts = gather.seq_starts_size() > 0;
+      const std::int32_t skip =
+          firsts ? static_cast<std::int32_t>(choices.Below(rows)) : 0;
+      starts.Set(other, starts.Get(i) + skip);
+      lens.Set(other, 1 + static_cast<std::int32_t>(choices.Below(
+                              rows - static_cast<std::uint32_t>(skip))));
+      if (firsts) gather.set_seq_starts(other, gather.seq_starts(i) + skip);
+      return true;
+    }
+  }
+}
+
+bool BendStarts(Choices& choices, Gather& gather) {
+  auto& starts = *gather.mutable_workspace_starts();
+  const int n = starts.size();
+  const int i = static_cast<int>(choices.Below(static_cast<std::uint32_t>(n)));
+  switch (choices.Below(4)) {
+    case 0:  // descending: what lies before the lowest has no rows
+      for (int k = i - 1; k >= 0; --k) {
+        starts.Set(
+            k, starts.Get(k + 1) + static_cast<std::int32_t>(choices.Below(4)));
+      }
+      return false;
+    case 1:  // the last ones past the end
+      for (int k = i; k < n; ++k) {
+        starts.Set(k, StartOutside(choices, gather, false));
+      }
+      return false;
+    case 2:  // one anywhere
+      starts.Set(i, choices.OneIn(2) ? StartOutside(choices, gather, false)
+                                     : static_cast<std::int32_t>(choices.Below(
+                                           gather.dst_rows() + 1)));
+      return true;
+    default:  // back to where an earlier one began
+      if (n < 3) return false;
+      gather.clear_seq_starts();
+      starts.Set(i, starts.Get((i + n - 2) % n));
+      return true;
+  }
+}
+
+// First token and rows of a request.
+std::pair<std::uint32_t, std::uint32_t> TokensOf(const Gather& gather, int i) {
+  const std::int64_t end = gather.dst_rows();
+  std::int64_t rows = 0;
+  if (gather.seq_lens_size() > 0) {
+    rows = gather.seq_lens(i);
+  } else {
+    rows = (i + 1 < gather.workspace_starts_size()
+                ? std::min<std::int64_t>(gather.workspace_starts(i + 1), end)
+                : end) -
+           std::min<std::int64_t>(gather.workspace_starts(i), end);
+  }
+  return {i < gather.seq_starts_size()
+              ? static_cast<std::uint32_t>(gather.seq_starts(i))
+              : 0,
+          static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 0))};
+}
+
 }  // namespace
 
 Pool GeneratePool(Choices& choices, const GeneratorOptions& options) {
@@ -323,8 +433,6 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
   // Many short requests take more pages than their rows fill.
   const bool short_ones = requests > 5 || choices.OneIn(6);
   std::uint32_t at = choices.OneIn(5) ? 1 + choices.Below(3) : 0;
-  std::vector<std::uint32_t> from(requests), to(requests);  // columns
-  std::uint32_t columns = choices.Below(3);
   for (std::uint32_t i = 0; i < requests; ++i) {
     std::uint32_t rows = short_ones ? choices.Below(3) : Length(choices, page);
     rows = std::min(rows, limits.dst_rows - std::min(limits.dst_rows, at));
@@ -353,17 +461,27 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
       }
       gather.add_seq_starts(static_cast<std::int32_t>(first));
     }
+  }
+  gather.set_dst_rows(std::min(at, limits.dst_rows));
+  const bool shared =
+      requests > 0 && choices.OneIn(4) &&
+      (lens ? BendLengths(choices, page, gather) : BendStarts(choices, gather));
+  std::vector<std::uint32_t> from(requests), to(requests);  // columns read
+  std::uint32_t columns = choices.Below(3);
+  for (std::uint32_t i = 0; i < requests; ++i) {
+    const auto [first, rows] = TokensOf(gather, static_cast<int>(i));
     from[i] = first / page;
     to[i] = rows > 0 ? CeilDiv(first + rows, page) : from[i];
     columns = std::max(columns, to[i]);
   }
-  gather.set_dst_rows(std::min(at, limits.dst_rows));
   if (choices.OneIn(6)) gather.set_dst_row_stride(576 + Gap(choices, 8));
   gather.set_nope(choices.OneIn(2));
   Table& table = *gather.mutable_block_table();
   table.set_rows(requests);
   table.set_columns(columns + (choices.OneIn(3) ? 1 + choices.Below(3) : 0));
   TableView(choices, table);
+  // Requests that share rows of dst must agree on their source.
+  if (shared) table.set_expanded(true);
   GeneratePages(choices, pool.pages(), table,
                 [&](std::uint32_t row, std::uint32_t column) {
                   if (!table.expanded()) {

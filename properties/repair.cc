@@ -84,7 +84,11 @@ void RepairSlots(Integers& slots, std::int64_t n, std::uint32_t max_tokens) {
 }
 
 void RepairTableShape(Table& table, const CaseLimits& limits) {
-  if (table.rows() > limits.requests) table.set_rows(limits.requests);
+  // Rows of an expanded table are one.
+  const std::uint32_t rows = table.expanded()
+                                 ? std::max(limits.requests, limits.index_rows)
+                                 : limits.requests;
+  if (table.rows() > rows) table.set_rows(rows);
   if (table.columns() > limits.table_columns) {
     table.set_columns(limits.table_columns);
   }
@@ -118,6 +122,196 @@ void RepairTableEntry(Table& table, std::int64_t row, std::int64_t column,
     list.set_count(static_cast<std::uint32_t>(at + 1));
   }
 }
+
+// Rows and table entries of a gather whose lists are no longer than its limits
+// allow. Every form that is valid stays: starts in any order, equal, or past
+// the end; requests without rows anywhere, by a negative length too; requests
+// that share rows of dst and agree on what they hold.
+class GatherRepair {
+ public:
+  GatherRepair(Gather& gather, const Pool& pool, const CaseLimits& limits)
+      : gather_(gather),
+        table_(*gather.mutable_block_table()),
+        page_size_(pool.page_size()),
+        pages_(pool.pages()),
+        dst_rows_(gather.dst_rows()),
+        requests_(gather.workspace_starts_size()),
+        lens_(gather.seq_lens_size() > 0),
+        limits_(limits) {}
+
+  void Run() {
+    KeepInside();
+    RepairEntries();
+    if (TooMany() && !lens_) Ascend();
+    for (int i = requests_ - 1; i >= 0 && lens_ && TooMany(); --i) {
+      if (i < gather_.seq_lens_size()) Shorten(i, 0);
+    }
+    if (RowsMeet()) Separate();
+  }
+
+ private:
+  // Rows of dst that a request owns, and the position of the first one's token.
+  struct Range {
+    std::int64_t first;
+    std::int64_t rows;
+    std::int64_t token;
+  };
+
+  Range RangeOf(int i) const {
+    std::int64_t first = gather_.workspace_starts(i);
+    std::int64_t rows = 0;
+    if (lens_) {
+      if (i < gather_.seq_lens_size()) rows = gather_.seq_lens(i);
+    } else {
+      first = std::min(first, dst_rows_);
+      rows =
+          (i + 1 < requests_ ? std::min<std::int64_t>(
+                                   gather_.workspace_starts(i + 1), dst_rows_)
+                             : dst_rows_) -
+          first;
+    }
+    return {first, std::max<std::int64_t>(rows, 0),
+            i < gather_.seq_starts_size() ? gather_.seq_starts(i) : 0};
+  }
+
+  void Shorten(int i, std::int64_t rows) {
+    if (gather_.seq_lens(i) > rows) {
+      gather_.set_seq_lens(i, static_cast<std::int32_t>(rows));
+    }
+  }
+
+  // No row lies outside dst, no token before its sequence.
+  void KeepInside() {
+    for (std::int32_t& first : *gather_.mutable_seq_starts()) {
+      if (first < 0) first = 0;
+    }
+    for (int i = 0; i < requests_; ++i) {
+      const Range r = RangeOf(i);
+      // From a negative start on, the starts must rise to the end of dst.
+      if (r.first < 0 && (!lens_ || r.rows > 0)) {
+        gather_.set_workspace_starts(i, 0);
+      }
+      if (lens_ && r.rows > 0) {
+        Shorten(i, std::max<std::int64_t>(
+                       0, dst_rows_ - gather_.workspace_starts(i)));
+      }
+    }
+  }
+
+  // Every entry that is read is there and names a page.
+  void RepairEntries() {
+    std::int64_t needed = table_.columns();
+    std::int64_t rows = table_.rows();
+    for (int i = 0; i < requests_; ++i) {
+      Range r = RangeOf(i);
+      if (r.rows == 0) continue;
+      // A first token too far off is moved in.
+      if (CeilDiv(r.token + r.rows, page_size_) > limits_.table_columns) {
+        r.token %= page_size_;
+        gather_.set_seq_starts(i, static_cast<std::int32_t>(r.token));
+      }
+      needed = std::max(needed, CeilDiv(r.token + r.rows, page_size_));
+      rows = std::max<std::int64_t>(rows, i + 1);
+    }
+    if (!table_.expanded()) table_.set_rows(static_cast<std::uint32_t>(rows));
+    if (needed > table_.columns()) {
+      table_.set_columns(static_cast<std::uint32_t>(needed));
+      if (table_.row_stride() != 0 && table_.row_stride() < needed) {
+        table_.set_row_stride(static_cast<std::uint32_t>(needed + 1));
+      }
+    }
+    for (int i = 0; i < requests_; ++i) {
+      const Range r = RangeOf(i);
+      if (r.rows == 0) continue;
+      for (std::int64_t column = r.token / page_size_;
+           column < CeilDiv(r.token + r.rows, page_size_); ++column) {
+        RepairTableEntry(table_, i, column, pages_);
+      }
+    }
+  }
+
+  // More page tasks than a launch holds, or more rows than a case is meant to
+  // have: only requests that share rows come to that.
+  bool TooMany() const {
+    std::int64_t tasks = 0, rows = 0;
+    for (int i = 0; i < requests_; ++i) {
+      const Range r = RangeOf(i);
+      rows += r.rows;
+      tasks += CeilDiv(r.token % page_size_ + r.rows, page_size_);
+    }
+    return rows > 2 * std::int64_t{limits_.dst_rows} ||
+           tasks > CeilDiv(dst_rows_, page_size_) + 2 * requests_;
+  }
+
+  bool RowsMeet() const {
+    std::vector<Range> ranges;
+    for (int i = 0; i < requests_; ++i) {
+      if (const Range r = RangeOf(i); r.rows > 0) ranges.push_back(r);
+    }
+    std::sort(ranges.begin(), ranges.end(),
+              [](const Range& a, const Range& b) { return a.first < b.first; });
+    for (std::size_t i = 1; i < ranges.size(); ++i) {
+      if (ranges[i].first < ranges[i - 1].first + ranges[i - 1].rows) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  // A row that two requests fill comes from one slot. Lengths end before the
+  // first that does not; without lengths the starts are put in order.
+  void Separate() {
+    const std::int64_t columns = table_.columns();
+    const std::int64_t cells =
+        (table_.expanded() ? 1 : std::int64_t{table_.rows()}) * columns;
+    const std::int64_t given = std::min<std::int64_t>(
+        cells, std::max<std::int64_t>(table_.pages().count(),
+                                      table_.pages().values_size()));
+    const std::vector<std::int64_t> pages =
+        ExpandIntegers(table_.pages(), static_cast<std::uint64_t>(given),
+                       static_cast<std::uint64_t>(pages_));
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(dst_rows_), -1);
+    for (int i = 0; i < requests_; ++i) {
+      const Range r = RangeOf(i);
+      const std::int64_t from = table_.expanded() ? 0 : i * columns;
+      for (std::int64_t k = 0; k < r.rows; ++k) {
+        const std::int64_t token = r.token + k;
+        const std::int64_t page =
+            pages[static_cast<std::size_t>(from + token / page_size_)];
+        const std::int64_t slot = page * page_size_ + token % page_size_;
+        std::int64_t& was = slots[static_cast<std::size_t>(r.first + k)];
+        if (was < 0) was = slot;
+        if (was == slot) continue;
+        if (!lens_) {
+          Ascend();
+          return;
+        }
+        Shorten(i, k);
+        break;
+      }
+    }
+  }
+
+  // Starts ascend within dst: requests have rows of their own.
+  void Ascend() {
+    std::int32_t previous = 0;
+    for (std::int32_t& start : *gather_.mutable_workspace_starts()) {
+      start = std::max(previous,
+                       std::min(start, static_cast<std::int32_t>(dst_rows_)));
+      previous = start;
+    }
+    RepairEntries();
+  }
+
+  Gather& gather_;
+  Table& table_;
+  const std::int64_t page_size_;
+  const std::int64_t pages_;
+  const std::int64_t dst_rows_;
+  const int requests_;
+  const bool lens_;
+  const CaseLimits& limits_;
+};
 
 }  // namespace
 
@@ -166,7 +360,7 @@ CaseLimits LimitsOf(const GeneratorOptions& options) {
   if (options.small)
     return {256,  512, 80,   300, 48,  320, 64, 2304,
             4608, 80,  2304, 384, 256, 64,  6};
-  return {256,      16384, 2048, 4096,     512,  4096, 1024, 2304,
+  return {256,      16384, 2048, 4096,     1024, 4096, 1u << 16, 2304,
           1u << 18, 512,   2304, 1u << 16, 2304, 2304, 24};
 }
 
@@ -308,68 +502,7 @@ void RepairGather(Gather& gather, const Pool& pool,
   }
   RepairTableShape(table, limits);
 
-  // Starts ascend within dst, and lengths end before the next start.
-  const bool lens = gather.seq_lens_size() > 0;
-  std::int32_t previous = 0;
-  for (std::int32_t& start : *gather.mutable_workspace_starts()) {
-    start = std::clamp(
-        start, previous,
-        std::max(previous, static_cast<std::int32_t>(gather.dst_rows())));
-    previous = start;
-  }
-  for (std::int32_t& first : *gather.mutable_seq_starts()) {
-    if (first < 0) first = 0;
-  }
-  for (int i = 0; i < gather.seq_lens_size(); ++i) {
-    const std::int32_t start = i < requests ? gather.workspace_starts(i) : 0;
-    const std::int32_t end = i + 1 < requests
-                                 ? gather.workspace_starts(i + 1)
-                                 : static_cast<std::int32_t>(gather.dst_rows());
-    gather.set_seq_lens(
-        i, std::clamp(gather.seq_lens(i), 0, std::max(0, end - start)));
-  }
-  // Requests that do not agree in number are refused; still no entry that a
-  // request could read may be missing.
-  if (static_cast<int>(table.rows()) < requests && !table.expanded()) {
-    table.set_rows(static_cast<std::uint32_t>(requests));
-  }
-  const std::int64_t page_size = pool.page_size();
-  const auto length = [&](int i) -> std::int64_t {
-    if (lens) return i < gather.seq_lens_size() ? gather.seq_lens(i) : 0;
-    return (i + 1 < requests ? gather.workspace_starts(i + 1)
-                             : static_cast<std::int32_t>(gather.dst_rows())) -
-           gather.workspace_starts(i);
-  };
-  const auto first_of = [&](int i) -> std::int64_t {
-    return i < gather.seq_starts_size() ? gather.seq_starts(i) : 0;
-  };
-  // Columns for all; a first token too far off is moved in.
-  std::int64_t needed = table.columns();
-  for (int i = 0; i < requests; ++i) {
-    const std::int64_t n = length(i);
-    if (n == 0) continue;
-    std::int64_t first = first_of(i);
-    if (CeilDiv(first + n, page_size) > limits.table_columns) {
-      first %= page_size;
-      gather.set_seq_starts(i, static_cast<std::int32_t>(first));
-    }
-    needed = std::max(needed, CeilDiv(first + n, page_size));
-  }
-  if (needed > table.columns()) {
-    table.set_columns(static_cast<std::uint32_t>(needed));
-    if (table.row_stride() != 0 && table.row_stride() < needed) {
-      table.set_row_stride(static_cast<std::uint32_t>(needed + 1));
-    }
-  }
-  for (int i = 0; i < requests; ++i) {
-    const std::int64_t n = length(i);
-    if (n == 0) continue;
-    const std::int64_t first = first_of(i);
-    for (std::int64_t column = first / page_size;
-         column < CeilDiv(first + n, page_size); ++column) {
-      RepairTableEntry(table, i, column, pool.pages());
-    }
-  }
+  GatherRepair(gather, pool, limits).Run();
 }
 
 void RepairConvert(Convert& convert, const Pool& pool,
@@ -399,13 +532,15 @@ void RepairConvert(Convert& convert, const Pool& pool,
   Table& table = *convert.mutable_block_table();
   if (table.rows() == 0) table.set_rows(1);
   RepairTableShape(table, limits);
-  Integers& ids = *convert.mutable_request_ids();
   const std::int64_t id_count = indices.rows() + surplus;
-  Truncate(ids.mutable_values(), static_cast<int>(id_count));
-  if (ids.count() > id_count) {
-    ids.set_count(static_cast<std::uint32_t>(id_count));
+  if (convert.has_request_ids()) {
+    Integers& ids = *convert.mutable_request_ids();
+    Truncate(ids.mutable_values(), static_cast<int>(id_count));
+    if (ids.count() > id_count) {
+      ids.set_count(static_cast<std::uint32_t>(id_count));
+    }
+    for (std::int64_t& id : *ids.mutable_values()) id = Wrap(id, table.rows());
   }
-  for (std::int64_t& id : *ids.mutable_values()) id = Wrap(id, table.rows());
 
   // Entries that are read must name pages. Generated ones do.
   const std::int64_t total =
@@ -417,7 +552,7 @@ void RepairConvert(Convert& convert, const Pool& pool,
   }
   if (!doubtful) return;
   const std::vector<std::int64_t> requests =
-      ExpandIntegers(ids, id_count, table.rows());
+      ExpandIntegers(convert.request_ids(), id_count, table.rows());
   const std::vector<std::int32_t> tokens = ExpandIndices(indices);
   const std::uint64_t read =
       std::min<std::uint64_t>(indices.rows(), id_count) * indices.width();

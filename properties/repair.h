@@ -32,12 +32,13 @@ CaseLimits LimitsOf(const GeneratorOptions& options);
 
 // Changes `c` as little as it takes so that it builds, keeps to `options` and
 // has no step that is unspecified under BuiltinContract(): slots are in range
-// or negative and distinct, starts ascend, requests do not overlap in dst,
-// every block-table entry that is read names a page, request ids name table
-// rows, lanes of a decode that count name slots. Steps of kernels that
-// `options` leaves out are dropped. Any case may come in, one parsed from an
-// engine's bytes too. Keeps what is already right, classes that a host must
-// refuse included (where `options` allows them). Idempotent.
+// or negative and distinct, no request leaves dst, requests that share a row of
+// dst take it from one slot, every block-table entry that is read names a page,
+// request ids name table rows, lanes of a decode that count name slots. A case
+// that is none of these and within the limits comes back as it is. Steps of
+// kernels that `options` leaves out are dropped. Any case may come in, one
+// parsed from an engine's bytes too. Keeps what is already right, classes that
+// a host must refuse included (where `options` allows them). Idempotent.
 void RepairCase(Case& c, const GeneratorOptions& options);
 
 // Parts; `pool` must be repaired already.

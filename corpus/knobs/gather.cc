@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "corpus/case.pb.h"
 #include "corpus/knobs/parts.h"
@@ -103,18 +105,39 @@ void GatherKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   }
   if (table->strides[0] > table->shape[1]) found.set(kGatherTableNarrowed);
 
-  std::int64_t covered = 0, tasks = 0, seen = 0;
+  std::int64_t covered = 0, tasks = 0, seen = 0, previous_start = 0;
+  std::vector<std::pair<std::int64_t, std::int64_t>> filled;  // rows of dst
   const std::int64_t columns = table->shape[1];
   for (std::int64_t r = 0; r < requests; ++r) {
-    const std::int64_t start = Load<std::int32_t>(starts->bytes.data(), r);
+    std::int64_t start = Load<std::int32_t>(starts->bytes.data(), r);
     if (r == 0 && start > 0) found.set(kGatherRowsBefore);
-    std::int64_t length =
-        lens != nullptr ? Load<std::int32_t>(lens->bytes.data(), r)
-                        : (r + 1 < requests
-                               ? Load<std::int32_t>(starts->bytes.data(), r + 1)
-                               : rows) -
-                              start;
+    if (start > rows) {
+      found.set(lens != nullptr ? kGatherStartPastEndLens
+                                : kGatherStartPastEnd);
+    }
+    if (start < 0) found.set(kGatherStartNegative);
+    if (r > 0 && start < previous_start) found.set(kGatherStartsDescend);
+    if (r > 0 && start == previous_start) found.set(kGatherStartsEqual);
+    previous_start = start;
+    std::int64_t length;
+    if (lens != nullptr) {
+      length = Load<std::int32_t>(lens->bytes.data(), r);
+      if (length < 0) found.set(kGatherLengthNegative);
+    } else {
+      start = std::min(start, rows);
+      length = (r + 1 < requests
+                    ? std::min<std::int64_t>(
+                          Load<std::int32_t>(starts->bytes.data(), r + 1), rows)
+                    : rows) -
+               start;
+    }
     length = std::max<std::int64_t>(length, 0);
+    if (length == 0 && requests > 1) {
+      found.set(r == 0              ? kGatherEmptyFirst
+                : r + 1 == requests ? kGatherEmptyLast
+                                    : kGatherEmptyBetween);
+    }
+    if (length > 0) filled.push_back({start, start + length});
     covered += length;
     if (length == 0) found.set(kGatherLength0);
     if (length == 1) found.set(kGatherLength1);
@@ -168,6 +191,12 @@ void GatherKnobs(const CaseImage& image, const StepImage& step, Found& found) {
                       [](std::uint8_t b) { return b != 0; })) {
         found.set(kGatherTailStale);
       }
+    }
+  }
+  std::sort(filled.begin(), filled.end());
+  for (std::size_t i = 1; i < filled.size(); ++i) {
+    if (filled[i].first < filled[i - 1].second) {
+      found.set(lens != nullptr ? kGatherRowsShared : kGatherRowsSharedStarts);
     }
   }
   if (lens != nullptr && covered < rows) found.set(kGatherRowsBetween);

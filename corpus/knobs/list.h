@@ -110,6 +110,17 @@ namespace mlafuzz::knobs {
   X(GatherLengthPageMinus1, "gather/length-page-minus-1", Gather)         \
   X(GatherLengthPage, "gather/length-page", Gather)                       \
   X(GatherLengthPagePlus1, "gather/length-page-plus-1", Gather)           \
+  X(GatherLengthNegative, "gather/length-negative", Gather)               \
+  X(GatherStartsDescend, "gather/starts-descending", Gather)              \
+  X(GatherStartsEqual, "gather/starts-equal", Gather)                     \
+  X(GatherStartPastEnd, "gather/start-past-the-end", Gather)              \
+  X(GatherStartPastEndLens, "gather/start-past-the-end-no-rows", Gather)  \
+  X(GatherStartNegative, "gather/start-negative-no-rows", Gather)         \
+  X(GatherRowsShared, "gather/requests-share-rows", Gather)               \
+  X(GatherRowsSharedStarts, "gather/starts-share-rows", Gather)           \
+  X(GatherEmptyFirst, "gather/empty-first", Gather)                       \
+  X(GatherEmptyBetween, "gather/empty-between", Gather)                   \
+  X(GatherEmptyLast, "gather/empty-last", Gather)                         \
   X(GatherLengthsFromStarts, "gather/lengths-from-starts", Gather)        \
   X(GatherLengthsGiven, "gather/lengths-given", Gather)                   \
   X(GatherRowsBefore, "gather/rows-before-first-start", Gather)           \
@@ -336,21 +347,3 @@ using Found = std::bitset<kKnobCount>;
 }  // namespace mlafuzz::knobs
 
 #endif  // MLAFUZZ_CORPUS_KNOBS_LIST_H_
-// What the pool holds before the first step.
-void DecodeFillKnobs(const Pool& pool, Found& found) {
-  const Fill& fill = pool.fill();
-  if (fill.kind() == Fill::RANDOM_BYTES) found.set(kDecodePoolRandom);
-  if (fill.kind() != Fill::BYTE) return;
-  if (fill.byte() == 0) found.set(kDecodePoolZeros);
-  if (fill.byte() == 0x7f) found.set(kDecodePool7f);
-  if (fill.byte() == 0x80) found.set(kDecodePool80);
-}
-
-// `first` is the knob of values[0]; the others follow it in order.
-template <std::size_t N>
-void OneOf(std::int64_t value, const std::int64_t (&values)[N], int first,
-           Found& found) {
-  for (std::size_t i = 0; i < N; ++i) {
-    if (value == values[i]) found.set(first + i);
-  }
-}

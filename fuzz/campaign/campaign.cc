@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -16,7 +17,9 @@
 #include "fuzz/campaign/fleet.h"
 #include "fuzz/campaign/followup.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/progress.h"
+#include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/worker/distinct.h"
 
@@ -112,6 +115,10 @@ class Campaign {
   }
 
   void Judge(const Fleet::Death& death) {
+    if (death.killed) {
+      JudgeKilled(death);
+      return;
+    }
     if (!death.in_case || death.case_binary.empty()) {
       // Not a kernel's doing: mutating or counting died. Never hidden.
       Count("protocol");
@@ -129,11 +136,51 @@ class Campaign {
       ++result_.slow_cases;
       return;
     }
-    Count(death.verdict);
+    AnnounceDeath(death, DeathFailure(death.verdict, death.case_binary,
+                                      options_.kernels, death.reason));
+  }
+
+  // By somebody, by the system, or by what the case itself did: the case alone
+  // tells, in fresh processes.
+  void JudgeKilled(const Fleet::Death& death) {
+    const std::size_t incident = result_.incidents.size();
+    result_.incidents.push_back(
+        absl::StrCat("a worker was ", death.reason,
+                     death.in_case ? " in a case" : " between two cases"));
+    std::string& text = result_.incidents[incident];
+    if (!death.in_case || death.case_binary.empty()) return;
+    const auto runs = RunAlone(death.case_binary, options_.limits);
+    if (!runs.ok() || runs->empty()) {
+      absl::StrAppend(&text, "; it could not be rerun: ",
+                      std::string(runs.status().message()));
+      return;
+    }
+    if ((*runs)[0].failures().empty()) {
+      absl::StrAppend(&text, ", which is right when run alone");
+      return;
+    }
+    absl::StrAppend(&text, ", which fails when run alone, too");
+    for (const Failure& failure : (*runs)[0].failures()) {
+      if (failure.verdict() == "crash" || failure.verdict() == "oom" ||
+          failure.verdict() == "hang") {
+        // The case is the reason: no accident of the environment.
+        result_.incidents.pop_back();
+        AnnounceDeath(death, failure);
+        return;
+      }
+      Finding finding;
+      finding.failure = failure;
+      finding.case_binary = death.case_binary;
+      finding.cases_to_find = fleet_.Sum().cases + 1;
+      Announce(std::move(finding));
+    }
+  }
+
+  void AnnounceDeath(const Fleet::Death& death, const Failure& failure) {
+    Count(failure.verdict());
     Finding finding;
     finding.death = true;
-    finding.failure = DeathFailure(death.verdict, death.case_binary,
-                                   options_.kernels, death.reason);
+    finding.failure = failure;
     finding.case_binary = death.case_binary;
     const Totals sum = fleet_.Sum();
     for (const Kernel kernel : kAllKernels) {
@@ -156,17 +203,24 @@ class Campaign {
 
   // A busy machine is not a hang: thrice the time, in a fresh process.
   bool EndsWithMoreTime(const std::string& case_binary) const {
-    WorkRequest request = RequestFor(options_, WorkRequest::RUN);
-    request.add_cases(case_binary);
     WatchdogLimits limits = options_.limits;
     limits.case_seconds *= 3;
-    const auto runs = RunInWorkers(options_.engine, std::move(request),
-                                   options_.kernels, limits);
+    const auto runs = RunAlone(case_binary, limits);
     if (!runs.ok() || runs->empty()) return false;
     for (const Failure& failure : (*runs)[0].failures()) {
       if (failure.verdict() == "hang") return false;
     }
     return true;
+  }
+
+  absl::StatusOr<std::vector<CaseRun>> RunAlone(
+      const std::string& case_binary, const WatchdogLimits& limits) const {
+    WorkRequest request =
+        RequestFor(options_, options_.other.has_value() ? WorkRequest::DIFF
+                                                        : WorkRequest::RUN);
+    request.add_cases(case_binary);
+    return RunInWorkers(options_.engine, std::move(request), options_.kernels,
+                        limits);
   }
 
   void KeepCorpus() const {
@@ -194,7 +248,13 @@ int ExitCode(const CampaignResult& result) {
 }
 
 absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options) {
-  if (absl::Status s = PrepareOut(options); !s.ok()) return s;
+  std::optional<OutFolder> out;
+  if (!options.out_claimed) {
+    auto claimed =
+        OutFolder::Claim(options.out, options.shown_out, options.command);
+    if (!claimed.ok()) return claimed.status();
+    out.emplace(*std::move(claimed));
+  }
   auto folder = ScratchFolder::Create();
   if (!folder.ok()) return folder.status();
   return Campaign(options, folder->path()).Run();

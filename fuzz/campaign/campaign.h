@@ -22,7 +22,9 @@ struct CampaignResult {
   bool interrupted = false;
   int respawns = 0;    // workers that died and were started again
   int slow_cases = 0;  // took long, but ended when given more time
-  std::vector<std::string> notes;
+  // What befell the campaign from outside, a sentence each: workers that were
+  // killed. No findings.
+  std::vector<std::string> incidents;
 };
 
 // 0 nothing found, 1 a failure, 3 nothing was informative.
@@ -33,7 +35,8 @@ int ExitCode(const CampaignResult& result);
 //   1. start `jobs` workers on one shared corpus folder;
 //   2. until time, cases, a signal or (if asked) the first finding: collect
 //      what they record, announce each new cause at once, restart those that
-//      die, judge deaths as crash, hang or out of memory;
+//      die, judge deaths as crash, hang or out of memory, after a run alone
+//      where somebody else may have killed the worker;
 //   3. rerun each finding in fresh processes: one that does not fail each time
 //      is flaky;
 //   4. minimise each, keeping its cause;

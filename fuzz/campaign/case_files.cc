@@ -19,25 +19,6 @@ std::string FolderOf(const CampaignOptions& options, const Finding& finding) {
 
 }  // namespace
 
-absl::Status PrepareOut(const CampaignOptions& options) {
-  std::error_code error;
-  std::filesystem::create_directories(options.out, error);
-  if (error || !std::filesystem::is_directory(options.out)) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot make the output folder ", options.out, ": ",
-                     error ? error.message() : "something else is there",
-                     "; choose another one with --out=DIR"));
-  }
-  for (const char* name : {"findings", "corpus", "report.json", "report.txt"}) {
-    std::filesystem::remove_all(absl::StrCat(options.out, "/", name), error);
-    if (error) {
-      return absl::UnavailableError(absl::StrCat(
-          "cannot clear ", options.out, "/", name, ": ", error.message()));
-    }
-  }
-  return absl::OkStatus();
-}
-
 std::string SaveCase(const CampaignOptions& options, const Finding& finding,
                      const std::string& name, absl::string_view binary) {
   const std::string folder = FolderOf(options, finding);

@@ -3,16 +3,11 @@
 
 #include <string>
 
-#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/options.h"
 
 namespace mlafuzz {
-
-// Makes the output folder, and clears what an earlier campaign left in it
-// (findings/, corpus/, report.json, report.txt; nothing else).
-absl::Status PrepareOut(const CampaignOptions& options);
 
 // Writes findings/ID/NAME.txtpb, or NAME.bin for bytes that are no case.
 // Returns the path relative to the output folder, empty if it failed.

@@ -171,6 +171,7 @@ absl::Status Fleet::Poll(const std::vector<std::string>& known,
     }
     Death death;
     death.verdict = VerdictOf(state);
+    death.killed = state == WorkerState::kKilled;
     death.in_case = job.worker->DiedInCase();
     death.case_binary = job.worker->CurrentCase();
     death.reason = job.worker->Reason();
@@ -181,7 +182,7 @@ absl::Status Fleet::Poll(const std::vector<std::string>& known,
       return absl::UnavailableError(
           absl::StrCat("the engine cannot start: ", death.reason));
     }
-    if (!at_start) deaths->push_back(std::move(death));
+    if (!at_start || death.killed) deaths->push_back(std::move(death));
     if (options_.cases != 0 && job.cases_left == 0) continue;
     ++job.incarnation;
     ++respawns_;

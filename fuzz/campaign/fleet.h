@@ -18,10 +18,11 @@ namespace mlafuzz {
 // The workers of one campaign: started, watched, restarted, summed up.
 class Fleet {
  public:
-  // A worker that died: the verdict ("crash", "hang", "oom"), whether in a
-  // case, which, and why.
+  // A worker that died: the verdict ("crash", "hang", "oom"; of no meaning if
+  // it was killed), whether in a case, which, and why.
   struct Death {
     std::string verdict;
+    bool killed = false;  // from outside, as far as the signal says
     bool in_case = false;
     std::string case_binary;
     std::string reason;

@@ -13,7 +13,7 @@
 namespace mlafuzz {
 namespace {
 
-// Each in a process of its own: a sanitizer reports a place once a process.
+// Each in a process of its own: what depends on the cases before it shows.
 void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
   for (int i = 0; i < kReruns && StopSignals() < 2; ++i) {
     WorkRequest request =

@@ -2,15 +2,13 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/findings.h"
+#include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
 
 namespace mlafuzz {
@@ -58,42 +56,27 @@ absl::StatusOr<Message> RunForResult(const Engine& engine, WorkRequest request,
   auto folder = ScratchFolder::Create();
   if (!folder.ok()) return folder.status();
   request.set_out(folder->path());
-  auto worker = WorkerProcess::Start(engine.path, folder->path(), "0", request,
-                                     {}, limits);
-  if (!worker.ok()) return worker.status();
-  switch (WaitFor(**worker)) {
-    case WorkerState::kDone:
-      return ReadResult<Message>(absl::StrCat(folder->path(), "/", name));
-    case WorkerState::kRunning:
-      return Cancelled();
-    case WorkerState::kUsage:
-      return absl::InvalidArgumentError((*worker)->Reason());
-    default:
-      return absl::AbortedError((*worker)->Reason());
+  for (int run = 1;; ++run) {
+    auto worker = WorkerProcess::Start(engine.path, folder->path(),
+                                       absl::StrCat(run), request, {}, limits);
+    if (!worker.ok()) return worker.status();
+    switch (WaitFor(**worker)) {
+      case WorkerState::kDone:
+        return ReadResult<Message>(absl::StrCat(folder->path(), "/", name));
+      case WorkerState::kRunning:
+        return Cancelled();
+      case WorkerState::kUsage:
+        return absl::InvalidArgumentError((*worker)->Reason());
+      case WorkerState::kKilled:
+        if (run < kKilledRuns) continue;
+        [[fallthrough]];
+      default:
+        return absl::AbortedError((*worker)->Reason());
+    }
   }
 }
 
 }  // namespace
-
-absl::StatusOr<ScratchFolder> ScratchFolder::Create() {
-  const char* base = std::getenv("TMPDIR");
-  std::string path =
-      absl::StrCat(base != nullptr && *base ? base : "/tmp", "/mlafuzz.XXXXXX");
-  if (mkdtemp(path.data()) == nullptr) {
-    return absl::UnavailableError(absl::StrCat(
-        "cannot make a folder ", path, "; set TMPDIR to one that exists"));
-  }
-  return ScratchFolder(path);
-}
-
-ScratchFolder::ScratchFolder(ScratchFolder&& other) noexcept
-    : path_(std::exchange(other.path_, "")) {}
-
-ScratchFolder::~ScratchFolder() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
     const Engine& engine, WorkRequest request,
@@ -105,6 +88,8 @@ absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
   std::vector<CaseRun> runs(static_cast<std::size_t>(request.cases_size()));
   std::uint32_t next = 0;
   bool patient = false;  // a hang is being rerun
+  int killed = 0;        // times in a row, with this case
+  bool short_of_memory = false;
   while (next < runs.size()) {
     request.set_first_case(next);
     WatchdogLimits now = limits;
@@ -125,7 +110,11 @@ absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
       if (!run.ok()) break;
       runs[i] = *std::move(run);
     }
-    if (i > next) patient = false;
+    if (i > next) {
+      patient = false;
+      killed = 0;
+      short_of_memory = false;
+    }
     next = i;
     if (state == WorkerState::kDone || next >= runs.size()) break;
     if (state == WorkerState::kHang && !patient) {
@@ -133,12 +122,23 @@ absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
       continue;
     }
     patient = false;
+    std::string reason = (*worker)->Reason();
+    const char* verdict = VerdictOf(state);
+    if (state == WorkerState::kKilled) {
+      short_of_memory |= (*worker)->ShortOfMemory();
+      if (++killed < kKilledRuns) continue;
+      // That is no coincidence any more.
+      if (short_of_memory) verdict = "oom";
+      absl::StrAppend(&reason, ": in each of ", killed, " fresh processes");
+    }
+    killed = 0;
+    short_of_memory = false;
     CaseRun& run = runs[next];
     run.set_runs(1);
     run.set_failed_runs(1);
     *run.add_failures() =
-        DeathFailure(VerdictOf(state), request.cases(static_cast<int>(next)),
-                     kernels_under_test, (*worker)->Reason());
+        DeathFailure(verdict, request.cases(static_cast<int>(next)),
+                     kernels_under_test, reason);
     if (request.cause().empty() || request.cause() == run.failures(0).key()) {
       run.set_same_failures(1);
     }

@@ -12,24 +12,11 @@
 
 namespace mlafuzz {
 
-// A folder for work files that goes away with this object.
-class ScratchFolder {
- public:
-  static absl::StatusOr<ScratchFolder> Create();
-  ~ScratchFolder();
-  ScratchFolder(ScratchFolder&& other) noexcept;
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
 // Runs a RUN or DIFF request in worker processes. One CaseRun a case, in
 // order: a case that kills its process gets a crash, hang or oom failure and
 // the rest goes on in a fresh one. A hang is rerun once with thrice the time
-// before it counts.
+// before it counts; a process that is killed from outside is started again, and
+// only kKilledRuns of them in a row are the case's doing.
 absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
     const Engine& engine, WorkRequest request,
     const std::vector<std::string>& kernels_under_test,

@@ -35,8 +35,12 @@ struct CampaignOptions {
   std::vector<std::string> corpora;  // folders of stored cases
   std::string out;                   // absolute
   std::string shown_out;             // as the user would type it; empty: `out`
-  std::string program = "mlafuzz";   // how to start this again
-  std::string command;               // as typed, for the report
+  // The caller has claimed `out`; else RunCampaign does, while it runs.
+  bool out_claimed = false;
+  // What its reader must know of how it was set up, a sentence each.
+  std::vector<std::string> notes;
+  std::string program = "mlafuzz";  // how to start this again
+  std::string command;              // as typed, for the report
   WatchdogLimits limits;
   double minimize_seconds = 20;  // a finding
 };

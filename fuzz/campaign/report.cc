@@ -178,6 +178,8 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["skipped"] = SkippedJson(options);
   json["respawns"] = result.respawns;
   json["slow_cases"] = result.slow_cases;
+  json["notes"] = options.notes;
+  json["incidents"] = result.incidents;
   json["build"] = {{"compiler", build.compiler},
                    {"flags", build.all_flags},
                    {"kernel_flags", build.kernel_flags}};

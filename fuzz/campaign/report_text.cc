@@ -162,6 +162,12 @@ std::string ReportText(const CampaignOptions& options,
     absl::StrAppend(&text, result.slow_cases,
                     " cases were slow, but ended when given more time\n");
   }
+  for (const std::string& note : options.notes) {
+    absl::StrAppend(&text, "note: ", note, "\n");
+  }
+  for (const std::string& incident : result.incidents) {
+    absl::StrAppend(&text, "from outside: ", incident, "\n");
+  }
   for (const Finding& finding : result.findings.all()) {
     absl::StrAppend(&text, FindingText(options, finding));
   }

@@ -1,5 +1,8 @@
 #include "fuzz/campaign/worker_process.h"
 
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -30,6 +33,23 @@ bool NumberAfterLast(const std::string& text, const char* word,
   while (end < text.size() && absl::ascii_isdigit(text[end])) ++end;
   return absl::SimpleAtoi(absl::string_view(text).substr(begin, end - begin),
                           number);
+}
+
+// Sent by somebody; a fault raises none of them.
+bool IsFromOutside(int signal) {
+  switch (signal) {
+    case SIGKILL:
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+    case SIGQUIT:
+    case SIGXCPU:
+    case SIGUSR1:
+    case SIGUSR2:
+      return true;
+    default:
+      return false;
+  }
 }
 
 // What a dying process said: a sanitizer's headline, or its last words.
@@ -66,6 +86,7 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
         std::max(watchdog.idle_seconds, 2 * StartSeconds(request.targets()));
   }
   request.set_status(absl::StrCat(folder, "/status.", name));
+  request.set_supervisor(getpid());
   auto status = StatusMap::Create(request.status());
   if (!status.ok()) return status.status();
   const std::string work = absl::StrCat(folder, "/work.", name);
@@ -113,6 +134,13 @@ WorkerState WorkerProcess::Poll() {
 WorkerState WorkerProcess::Ended(const Exit& exit) {
   if (exit.signal == 0 && exit.code == kWorkerDone && status().done != 0) {
     return WorkerState::kDone;
+  }
+  if (IsFromOutside(exit.signal)) {
+    short_of_memory_ = OomKills() > oom_kills_;
+    reason_ = absl::StrCat(
+        "killed by SIG", sigabbrev_np(exit.signal),
+        short_of_memory_ ? " while the system was out of memory" : "");
+    return WorkerState::kKilled;
   }
   const std::string line = TellingLine(process_->output());
   if (exit.signal == 0 && exit.code == kWorkerUsage) {

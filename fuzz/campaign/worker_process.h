@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fuzz/campaign/oom_kills.h"
 #include "fuzz/campaign/process.h"
 #include "fuzz/worker/status.h"
 #include "fuzz/worker/worker.pb.h"
@@ -31,7 +32,15 @@ enum class WorkerState {
   kCrash,  // died; the case that ran is CurrentCase()
   kHang,   // killed by the watchdog
   kOutOfMemory,
+  // Killed by a signal that no fault raises (SIGKILL, SIGTERM, ...): a user, a
+  // batch system, the kernel short of memory. The case is as likely innocent:
+  // run it again, alone, before any verdict.
+  kKilled,
 };
+
+// Runs of a case in fresh processes after which it is the case itself that has
+// them killed.
+inline constexpr int kKilledRuns = 3;
 
 // An engine process at work on one request, under a watchdog.
 class WorkerProcess {
@@ -54,6 +63,8 @@ class WorkerProcess {
   std::string CurrentCase() const { return (**status_).CurrentCase(); }
   // One line: how it died, with the first telling line of its output.
   std::string Reason() const;
+  // kKilled: the kernel has been killing for want of memory meanwhile.
+  bool ShortOfMemory() const { return short_of_memory_; }
   // libFuzzer's "cov: N", 0 before its first line.
   std::uint64_t coverage() const { return coverage_; }
   std::uint64_t corpus() const { return corpus_; }
@@ -65,7 +76,8 @@ class WorkerProcess {
       : process_(std::move(process)),
         status_(std::move(status)),
         limits_(limits),
-        last_life_(Clock::now()) {}
+        last_life_(Clock::now()),
+        oom_kills_(OomKills()) {}
   WorkerState Ended(const Exit& exit);
   void ReadCoverage();
 
@@ -78,6 +90,8 @@ class WorkerProcess {
   std::uint64_t corpus_ = 0;
   WorkerState state_ = WorkerState::kRunning;
   std::string reason_;
+  std::uint64_t oom_kills_;  // before it started
+  bool short_of_memory_ = false;
 };
 
 }  // namespace mlafuzz

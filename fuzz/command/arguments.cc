@@ -92,6 +92,11 @@ absl::StatusOr<Arguments> Arguments::Parse(
       }
       value = typed[++i];
     }
+    if (value->empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", name, " is empty; it needs a value: --", name, "=",
+                       flag->value));
+    }
     arguments.flags_[name] = *value;
   }
   return arguments;

@@ -40,12 +40,16 @@ TEST(Arguments, AnUnknownFlagNamesTheNearest) {
 
 TEST(Arguments, MissingAndSurplusValues) {
   EXPECT_EQ(Error({"--time"}), "--time needs a value: --time=120s");
+  EXPECT_EQ(Error({"--time="}),
+            "--time is empty; it needs a value: --time=120s");
+  EXPECT_EQ(Error({"--jobs", ""}),
+            "--jobs is empty; it needs a value: --jobs=N");
   EXPECT_EQ(Error({"--stop-on-first=yes"}),
             "--stop-on-first takes no value, got \"yes\"");
 }
 
 TEST(Arguments, NumbersAreDigits) {
-  for (const char* bad : {"", "-1", "1x", "99999999999999999999", " 1"}) {
+  for (const char* bad : {"-1", "1x", "99999999999999999999", " 1"}) {
     const auto a = Arguments::Parse({std::string("--jobs=") + bad}, Flags());
     ASSERT_TRUE(a.ok());
     EXPECT_FALSE(a->Number("jobs", 1).ok()) << bad;

@@ -10,6 +10,7 @@
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/process.h"
 #include "fuzz/campaign/report.h"
+#include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"

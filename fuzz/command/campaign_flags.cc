@@ -8,10 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/report.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
 
 namespace mlafuzz {
@@ -36,6 +37,17 @@ absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
         "leave --corpus out for the stored cases"));
   }
   options->corpora = {folder};
+  const CorpusFiles files = ReadCorpusFiles(folder);
+  if (files.files > 0 && files.bad.size() == files.files) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--corpus: no file in ", ShownPath(folder), " is a case (",
+        BadFilesText(files), "); an empty folder means: from nothing"));
+  }
+  if (!files.bad.empty()) {
+    options->notes.push_back(absl::StrCat(
+        "--corpus: ", files.bad.size(), " of ", files.files, " files in ",
+        ShownPath(folder), " are skipped: ", BadFilesText(files)));
+  }
   return absl::OkStatus();
 }
 
@@ -73,6 +85,10 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
   options->engine = *std::move(engine);
   const auto cases = arguments.Number("cases", 0);
   if (!cases.ok()) return cases.status();
+  if (*cases == 0 && arguments.Has("cases")) {
+    return absl::InvalidArgumentError(
+        "--cases needs 1 or more; leave it out, or give --time, for no limit");
+  }
   options->cases = *cases;
   if (arguments.Has("time")) {
     const auto seconds = ParseDuration(arguments.Get("time"));
@@ -118,7 +134,11 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
 
 int CampaignToExitCode(const CampaignOptions& options) {
   CatchStopSignals();
-  if (absl::Status s = PrepareOut(options); !s.ok()) return UsageError(s);
+  const auto out =
+      OutFolder::Claim(options.out, options.shown_out, options.command);
+  if (!out.ok()) return UsageError(out.status());
+  CampaignOptions claimed = options;
+  claimed.out_claimed = true;
   std::printf("mlafuzz: %s%s, kernels %s, flavour %s, tier host, seed %llu\n",
               TargetsText(options.targets).c_str(),
               options.other.has_value()
@@ -127,11 +147,21 @@ int CampaignToExitCode(const CampaignOptions& options) {
               absl::StrJoin(options.kernels, ",").c_str(),
               options.engine.flavour.c_str(),
               static_cast<unsigned long long>(options.seed));
+  for (const std::string& note : options.notes) {
+    std::printf("note: %s\n", note.c_str());
+  }
+  if (out->kept_previous()) {
+    std::printf("note: the last campaign's results moved to %s/previous\n",
+                options.shown_out.c_str());
+  }
   std::fflush(stdout);
-  const auto result = RunCampaign(options);
+  const auto result = RunCampaign(claimed);
   if (!result.ok()) return UsageError(result.status());
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
+  }
+  for (const std::string& incident : result->incidents) {
+    std::printf("from outside: %s\n", incident.c_str());
   }
   const int code = ExitCode(*result);
   for (const Finding& finding : result->findings.all()) {

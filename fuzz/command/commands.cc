@@ -1,6 +1,8 @@
 #include "fuzz/command/commands.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -53,7 +55,9 @@ const std::vector<Command>& AllCommands() {
   return *commands;
 }
 
-int RunCommandLine(const std::vector<std::string>& typed) {
+namespace {
+
+int Run(const std::vector<std::string>& typed) {
   if (typed.empty()) {
     std::fputs(Overview().c_str(), stderr);
     return kExitUsage;
@@ -92,6 +96,21 @@ int RunCommandLine(const std::vector<std::string>& typed) {
       "unknown command ", wanted,
       near.empty() ? absl::StrCat("; known: ", absl::StrJoin(known, ", "))
                    : absl::StrCat("; nearest: ", near)));
+}
+
+}  // namespace
+
+int RunCommandLine(const std::vector<std::string>& typed) {
+  const int code = Run(typed);
+  // What nobody could read has not been said: never a success.
+  const bool flushed = std::fflush(stdout) == 0;
+  if (flushed && std::ferror(stdout) == 0) return code;
+  const std::string why =
+      flushed ? "" : absl::StrCat(": ", std::strerror(errno));
+  return UsageError(absl::StrCat(
+      "cannot write to standard output", why,
+      "; nothing that was found is lost: a campaign's report and cases are in "
+      "its output folder; else run it again with the output elsewhere"));
 }
 
 }  // namespace mlafuzz

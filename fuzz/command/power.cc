@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "fuzz/campaign/campaign.h"
-#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/worker/session.h"
@@ -44,6 +45,68 @@ absl::Status ReadRunnerLimits(const Arguments& arguments, Targets* targets) {
   return absl::OkStatus();
 }
 
+// A target that has kernels of its own, and those that this run would call.
+struct Replacement {
+  std::string target;
+  std::vector<Kernel> kernels;
+};
+
+const TargetInfo* FindInfo(absl::string_view name) {
+  for (const TargetInfo& info : AllTargets()) {
+    if (info.name == name && !info.replaces.empty()) return &info;
+  }
+  return nullptr;
+}
+
+std::vector<Replacement> Replacements(const Targets& targets) {
+  const std::string* const own[] = {&targets.writer(), &targets.gather(),
+                                    &targets.convert(), &targets.decode()};
+  std::vector<Replacement> all;
+  const auto add = [&all](const TargetInfo* info, Kernel kernel) {
+    for (Replacement& r : all) {
+      if (r.target != info->name) continue;
+      r.kernels.push_back(kernel);
+      return;
+    }
+    all.push_back({std::string(info->name), {kernel}});
+  };
+  for (const Kernel kernel : kAllKernels) {
+    const std::string& name = *own[static_cast<std::size_t>(kernel)];
+    const TargetInfo* info = FindInfo(name.empty() ? targets.all() : name);
+    if (info != nullptr &&
+        std::find(info->replaces.begin(), info->replaces.end(), kernel) !=
+            info->replaces.end()) {
+      add(info, kernel);
+    }
+  }
+  return all;
+}
+
+// Every target that is named and has kernels of its own has one that is called.
+absl::Status CheckAllAreUsed(const Targets& targets) {
+  const std::vector<Replacement> used = Replacements(targets);
+  for (const std::string* name :
+       {&targets.all(), &targets.writer(), &targets.gather(),
+        &targets.convert(), &targets.decode()}) {
+    const TargetInfo* info = FindInfo(*name);
+    if (info == nullptr ||
+        std::any_of(used.begin(), used.end(), [&](const Replacement& r) {
+          return r.target == info->name;
+        })) {
+      continue;
+    }
+    std::vector<std::string> names;
+    for (const Kernel kernel : info->replaces) {
+      names.push_back(KernelName(kernel));
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "nothing of ", *name, " would run: it differs from builtin in its ",
+        absl::StrJoin(names, ", "), " alone; use it as --", names[0], "=",
+        *name));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<Flag> TargetFlags() {
@@ -80,6 +143,7 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   if (absl::StartsWith(targets.all(), "puzzle:")) return targets;
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
+  if (absl::Status s = CheckAllAreUsed(targets); !s.ok()) return s;
   return targets;
 }
 
@@ -104,8 +168,17 @@ absl::StatusOr<std::vector<std::string>> ReadKernels(const Arguments& arguments,
   const std::vector<std::string> known = {"writer", "gather", "convert",
                                           "decode"};
   const std::string typed = arguments.Get("kernels");
-  for (const std::string& kernel : std::vector<std::string>(
-           absl::StrSplit(typed, ',', absl::SkipEmpty()))) {
+  for (const std::string& kernel :
+       std::vector<std::string>(absl::StrSplit(typed, ','))) {
+    if (kernel.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--kernels=", typed, " has an empty name; write --kernels=writer,",
+          "gather for two"));
+    }
+    if (std::find(kernels.begin(), kernels.end(), kernel) != kernels.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--kernels=", typed, " names ", kernel, " twice"));
+    }
     if (std::find(known.begin(), known.end(), kernel) == known.end()) {
       const std::string near = Nearest(kernel, known);
       return absl::InvalidArgumentError(
@@ -115,9 +188,20 @@ absl::StatusOr<std::vector<std::string>> ReadKernels(const Arguments& arguments,
     }
     kernels.push_back(kernel);
   }
-  if (kernels.empty()) {
-    return absl::InvalidArgumentError(
-        "--kernels names no kernel; known: writer, gather, convert, decode");
+  // A wrong twin that is never called would look right.
+  const std::vector<Replacement> replaced = Replacements(targets);
+  for (const Replacement& r : replaced) {
+    std::vector<std::string> names;
+    for (const Kernel kernel : r.kernels) names.push_back(KernelName(kernel));
+    if (std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+          return std::find(kernels.begin(), kernels.end(), name) !=
+                 kernels.end();
+        })) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--kernels=", typed, " leaves out the ", absl::StrJoin(names, ", "),
+          " of ", r.target, ", and the others are the builtin's: nothing of ",
+          r.target, " would run; add --kernels=", absl::StrJoin(names, ",")));
+    }
   }
   return kernels;
 }

@@ -257,11 +257,65 @@ void MutateTable(Table& table, const Pool& pool, Choices& choices) {
   }
 }
 
+std::int32_t Clamped(std::int64_t value) {
+  return static_cast<std::int32_t>(
+      std::clamp<std::int64_t>(value, std::numeric_limits<std::int32_t>::min(),
+                               std::numeric_limits<std::int32_t>::max()));
+}
+
+// A start or length `by` further on, at least 0.
+std::int32_t Moved(std::int32_t value, std::int32_t by) {
+  return std::max(0, Clamped(std::int64_t{value} + by));
+}
+
+// One request begins elsewhere: at, before or behind another, or nowhere.
+void MoveStart(Gather& gather, Choices& choices) {
+  const auto requests =
+      static_cast<std::uint32_t>(gather.workspace_starts_size());
+  const int at = static_cast<int>(choices.Below(requests));
+  const std::int32_t other =
+      gather.workspace_starts(static_cast<int>(choices.Below(requests)));
+  const auto rows = static_cast<std::int32_t>(gather.dst_rows());
+  gather.set_workspace_starts(
+      at, choices.Pick<std::int32_t>(
+              {0, other, std::min(other, rows) + 1, std::max(other, 1) - 1,
+               rows, rows + 1, std::numeric_limits<std::int32_t>::max(), -1,
+               static_cast<std::int32_t>(
+                   choices.Below(static_cast<std::uint32_t>(rows) + 1))}));
+}
+
 void MutateGather(Gather& gather, const Pool& pool, Choices& choices,
                   const GeneratorOptions& options) {
   const int requests = gather.workspace_starts_size();
   const std::int32_t page = static_cast<std::int32_t>(pool.page_size());
-  switch (choices.Below(10)) {
+  switch (choices.Below(13)) {
+    case 10:
+      if (requests > 0) MoveStart(gather, choices);
+      break;
+    case 11: {  // two requests trade places
+      if (requests < 2) break;
+      const int a = static_cast<int>(choices.Below(requests));
+      const int b = static_cast<int>(choices.Below(requests));
+      gather.mutable_workspace_starts()->SwapElements(a, b);
+      if (std::max(a, b) < gather.seq_lens_size()) {
+        gather.mutable_seq_lens()->SwapElements(a, b);
+      }
+      if (std::max(a, b) < gather.seq_starts_size()) {
+        gather.mutable_seq_starts()->SwapElements(a, b);
+      }
+      break;
+    }
+    case 12:  // a length of its own, or none
+      if (gather.seq_lens_size() > 0) {
+        gather.set_seq_lens(
+            static_cast<int>(choices.Below(gather.seq_lens_size())),
+            choices.Pick<std::int32_t>(
+                {0, -1, -page, std::numeric_limits<std::int32_t>::min(), page,
+                 static_cast<std::int32_t>(choices.Below(2 * page + 2))}));
+      } else if (requests > 0) {
+        MoveStart(gather, choices);
+      }
+      break;
     case 0:
       gather.set_nope(!gather.nope());
       break;
@@ -276,11 +330,10 @@ void MutateGather(Gather& gather, const Pool& pool, Choices& choices,
           {1, -1, page, 1 - page, page + 1,
            static_cast<std::int32_t>(choices.Below(8))});
       for (int i = at + 1; i < requests; ++i) {
-        gather.set_workspace_starts(
-            i, std::max(0, gather.workspace_starts(i) + by));
+        gather.set_workspace_starts(i, Moved(gather.workspace_starts(i), by));
       }
       if (at < gather.seq_lens_size()) {
-        gather.set_seq_lens(at, std::max(0, gather.seq_lens(at) + by));
+        gather.set_seq_lens(at, Moved(gather.seq_lens(at), by));
       }
       gather.set_dst_rows(static_cast<std::uint32_t>(
           std::max(0, static_cast<std::int32_t>(gather.dst_rows()) + by)));
@@ -331,14 +384,15 @@ void MutateGather(Gather& gather, const Pool& pool, Choices& choices,
         } else {
           const int at =
               static_cast<int>(choices.Below(gather.seq_lens_size()));
-          gather.set_seq_lens(at, gather.seq_lens(at) - 1);
+          gather.set_seq_lens(at,
+                              Clamped(std::int64_t{gather.seq_lens(at)} - 1));
         }
       } else {
         for (int i = 0; i < requests; ++i) {
-          gather.add_seq_lens((i + 1 < requests ? gather.workspace_starts(i + 1)
-                                                : static_cast<std::int32_t>(
-                                                      gather.dst_rows())) -
-                              gather.workspace_starts(i));
+          const std::int64_t end = i + 1 < requests
+                                       ? gather.workspace_starts(i + 1)
+                                       : std::int64_t{gather.dst_rows()};
+          gather.add_seq_lens(Clamped(end - gather.workspace_starts(i)));
         }
       }
       break;

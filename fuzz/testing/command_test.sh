@@ -55,6 +55,33 @@ one_line 2 'nearest: plain' campaign --flavour=plane
 one_line 2 'no-such-folder is not a folder' campaign --corpus=no-such-folder
 one_line 2 'cannot make the output folder' campaign --out=/dev/null/x
 
+one_line 2 'cases needs 1 or more' campaign --cases=0
+one_line 2 '--target is empty' campaign --target=
+one_line 2 'has an empty name' campaign --kernels=writer,,gather
+one_line 2 'nothing of mutant:nope-stale-tail would run' \
+  campaign --target=mutant:nope-stale-tail --kernels=gather
+one_line 2 'use it as --writer=mutant:nope-stale-tail' \
+  replay x.txtpb --gather=mutant:nope-stale-tail
+
+# ---- output that goes nowhere
+for where in /dev/full closed; do
+  if [[ "${where}" == closed ]]; then
+    "${mlafuzz}" campaign --cases=50 --flavour=plain --out=full \
+      >&- 2> "${TEST_TMPDIR}/full.log"
+  else
+    "${mlafuzz}" campaign --cases=50 --flavour=plain --out=full \
+      > "${where}" 2> "${TEST_TMPDIR}/full.log"
+  fi
+  code=$?
+  if [[ "${code}" != 2 ]] ||
+    ! grep -q 'cannot write to standard output' "${TEST_TMPDIR}/full.log"
+  then
+    echo "FAILED: stdout ${where}: exit ${code}"; cat "${TEST_TMPDIR}/full.log"
+    failed=1
+  fi
+  report_has '"exit_code": 0' full
+done
+
 # ---- targets
 expect 0 'mutant:missing-syncwarp' targets
 expect 0 '"expected_field": "writer.tail"' targets --json
@@ -81,6 +108,27 @@ for flavour in asan+ubsan race; do
   expect 0 "flavour ${flavour/+/.}," \
     campaign --cases=100 --flavour="${flavour}" --out=flavour
 done
+
+expect 0 'last campaign.s results moved to twin/previous' \
+  campaign --cases=50 --flavour=plain --out=twin --seed=1
+report_has '"field": "writer.tail"' twin/previous
+mv "${caller}/twin" "${caller}/again"
+mv "${caller}/again/previous" "${caller}/twin"
+
+# ---- folders
+mkdir -p "${caller}/tree/corpus" "${caller}/junk" "${caller}/mixed"
+echo 'cc_library()' > "${caller}/tree/corpus/BUILD"
+one_line 2 'tree has a corpus that no campaign wrote' campaign --out=tree
+[[ -s "${caller}/tree/corpus/BUILD" ]] || {
+  echo "FAILED: somebody's own corpus is gone"; failed=1; }
+echo 'All about it' > "${caller}/junk/README.md"
+cp "${caller}/junk/README.md" "${caller}/mixed"
+cp "${caller}/twin/findings/writer-tail-tail-unchanged/minimal.txtpb" \
+  "${caller}/mixed/a.txtpb"
+one_line 2 'no file in junk is a case .README.md' campaign --corpus=junk
+expect 0 'note: --corpus: 1 of 2 files in mixed are skipped: README.md .line 1' \
+  campaign --corpus=mixed --cases=50 --flavour=plain --out=mixed-out
+report_has 'README.md' mixed-out
 
 # ---- impostors
 expect 1 'left all .* rows as they were' \
@@ -122,7 +170,30 @@ for worker in ${workers}; do
 done
 [[ -n "${workers}" ]] || { echo "FAILED: no workers seen"; failed=1; }
 
+# ---- a worker that somebody kills is no finding
+"${mlafuzz}" campaign --time=1h --flavour=plain --out=incident \
+  > "${TEST_TMPDIR}/incident.log" 2>&1 &
+pid=$!
+sleep 3
+one_line 2 "incident belongs to a running campaign .process ${pid}: mlafuzz" \
+  campaign --out=incident
+kill -KILL "$(pgrep -P "${pid}" | head -n 1)"
+sleep 3
+kill -INT "${pid}"
+wait "${pid}"
+code=$?
+if [[ "${code}" != 0 ]] || ! grep -q 'from outside: a worker was killed by' \
+  "${TEST_TMPDIR}/incident.log"
+then
+  echo "FAILED: killed worker: exit ${code}"; cat "${TEST_TMPDIR}/incident.log"
+  failed=1
+fi
+report_has '"a worker was killed by SIGKILL' incident
+report_has '"findings": \[\]' incident
+
 # ---- killed: no orphans either
+export TMPDIR="${TEST_TMPDIR}/scratch"
+mkdir -p "${TMPDIR}"
 "${mlafuzz}" campaign --time=1h --flavour=plain --out=killed > /dev/null 2>&1 &
 pid=$!
 sleep 3
@@ -137,6 +208,15 @@ for worker in ${workers}; do
   fi
 done
 
+# What it left is swept by the next one, which leaves nothing.
+compgen -G "${TMPDIR}/mlafuzz.*" > /dev/null || {
+  echo "FAILED: no scratch folder of the killed campaign"; failed=1; }
+expect 0 'nothing found' campaign --cases=50 --flavour=plain --out=killed
+if compgen -G "${TMPDIR}/mlafuzz.*" > /dev/null; then
+  echo "FAILED: scratch folders stay:" "${TMPDIR}"/mlafuzz.*
+  failed=1
+fi
+
 # ---- replay, explain, minimize
 case_file="twin/findings/writer-tail-tail-unchanged/minimal.txtpb"
 expect 1 'writer fail' replay "${case_file}" "${twin[@]}"
@@ -150,6 +230,17 @@ printf 'pool { pages: 1 page_size: 1 }\nsteps { write { colour: 3 } }\n' \
   > "${caller}/field.txtpb"
 printf 'pool { pages: 1 }\nsteps { write { } }\n' > "${caller}/build.txtpb"
 : > "${caller}/nothing"
+{ printf '\xef\xbb\xbf'; cat "${caller}/${case_file}"; } > "${caller}/bom.txtpb"
+{ cat "${caller}/${case_file}"; printf '\0'; } > "${caller}/nul.txtpb"
+printf '\xff\xfep\0o\0' > "${caller}/utf16.txtpb"
+{ cat "${caller}/${case_file}"; yes 'steps { patch { } }' | head -n 5000; } \
+  > "${caller}/steps.txtpb"
+expect 0 'writer pass' replay bom.txtpb --flavour=plain
+one_line 2 '^mlafuzz: nul.txtpb: not a case: text, but for the byte 0x00' \
+  replay nul.txtpb
+one_line 2 '^mlafuzz: utf16.txtpb: .*UTF-16' replay utf16.txtpb
+one_line 2 '^mlafuzz: steps.txtpb: steps: 5001 are more than 4096' \
+  replay steps.txtpb
 one_line 2 '^mlafuzz: truncated.txtpb: ' replay truncated.txtpb
 one_line 2 '^mlafuzz: random: ' replay random
 one_line 2 '^mlafuzz: field.txtpb: .*colour' replay field.txtpb

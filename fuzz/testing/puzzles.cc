@@ -2,15 +2,21 @@
 // behaves until a write has more than one token.
 //
 //   puzzle:hang   EXPECTED: verdict hang
-//   puzzle:crash  EXPECTED: verdict crash
+//   puzzle:crash  EXPECTED: verdict crash: it kills itself each time
+//   puzzle:killed EXPECTED: nothing found: killed once, and never again
 //   puzzle:exit0  EXPECTED: verdict crash: an exit is not a success
 //   puzzle:oom    EXPECTED: verdict oom
+//   puzzle:overflow EXPECTED: of an engine with UBSan, verdict fail in
+//                   memory-safety; each run of the case anew, and minimised
 //   puzzle:flaky  EXPECTED: verdict flaky: refuses, but only in a process that
 //                 has made a hundred calls
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -19,6 +25,7 @@
 
 #include "absl/strings/match.h"
 #include "corpus/contracts.h"
+#include "fuzz/testing/overflow_kernel.h"
 #include "fuzz/worker/session.h"
 #include "kernels/target_set.h"
 
@@ -38,6 +45,14 @@ namespace {
     blocks.push_back(std::make_unique<char[]>(kBlock));
     std::memset(blocks.back().get(), 1, kBlock);
   }
+}
+
+// The first process that comes here dies as if somebody had killed it.
+void KillOnce() {
+  const char* mark = std::getenv("MLAFUZZ_PUZZLE_MARK");
+  if (mark == nullptr) return;
+  const int fd = open(mark, O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (fd >= 0) raise(SIGKILL);
 }
 
 class Puzzle : public Target {
@@ -61,8 +76,13 @@ class Puzzle : public Target {
     if (args.slot_mapping->shape[0] > 1) {
       if (name_ == "puzzle:hang") Hang();
       if (name_ == "puzzle:crash") raise(SIGKILL);
+      if (name_ == "puzzle:killed") KillOnce();
       if (name_ == "puzzle:exit0") _exit(0);
       if (name_ == "puzzle:oom") TakeAllMemory();
+      if (name_ == "puzzle:overflow") {
+        LaunchOverflow(static_cast<int>(
+            std::min<std::int64_t>(args.slot_mapping->shape[0], 32)));
+      }
       if (name_ == "puzzle:flaky" && calls_ > 100) {
         return CallResult::Refused("not today");
       }

@@ -1,7 +1,11 @@
 // What the supervisor makes of workers that die, hang or eat memory.
 
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 
+#include "corpus/codec.h"
 #include "fuzz/testing/campaigns.h"
 #include "gtest/gtest.h"
 
@@ -32,12 +36,29 @@ void ExpectDeath(const std::string& name, const std::string& verdict,
   EXPECT_EQ(f.same, f.reruns) << f.note;
   EXPECT_GT(f.reruns, 0);
   EXPECT_GE(f.executions_to_find, 1u);
+  EXPECT_TRUE(result.incidents.empty());
 }
 
 TEST(Puzzles, Hang) { ExpectDeath("hang", "hang", "terminates"); }
 TEST(Puzzles, Crash) { ExpectDeath("crash", "crash", "memory-safety"); }
 TEST(Puzzles, AnExitIsNoSuccess) {
   ExpectDeath("exit0", "crash", "memory-safety");
+}
+// The case that ran when somebody killed the worker is innocent.
+TEST(Puzzles, AWorkerThatIsKilledIsNoFinding) {
+  const std::string mark = testing::TempDir() + "/killed";
+  std::filesystem::remove(mark);
+  setenv("MLAFUZZ_PUZZLE_MARK", mark.c_str(), 1);
+  const CampaignResult result = RunShort(Puzzle("killed"));
+  EXPECT_TRUE(std::filesystem::exists(mark));
+  EXPECT_EQ(ExitCode(result), 0);
+  EXPECT_TRUE(result.findings.empty());
+  ASSERT_EQ(result.incidents.size(), 1u);
+  EXPECT_EQ(result.incidents[0],
+            "a worker was killed by SIGKILL in a case, which is right when run "
+            "alone");
+  EXPECT_EQ(result.respawns, 1);
+  EXPECT_GE(result.totals.cases, 199u);
 }
 TEST(Puzzles, OutOfMemory) { ExpectDeath("oom", "oom", "memory-use"); }
 
@@ -51,6 +72,33 @@ TEST(Puzzles, ARepeatedDeathIsOneFindingAndFuzzingGoesOn) {
   EXPECT_GT(result.findings.all()[0].repeats, 0u);
   EXPECT_GT(result.respawns, 1);
   EXPECT_GE(result.totals.cases, 60u);
+}
+
+// UBSan's runtime reports a place once a process. The minimiser tries many
+// cases in one.
+TEST(Puzzles, AFaultThatOnlyUbsanSeesIsMinimised) {
+  CampaignOptions options = Puzzle("overflow");
+  options.engine.path =
+      std::filesystem::absolute(std::getenv("SANITIZED_ENGINE")).string();
+  options.engine.flavour = "asan+ubsan";
+  options.limits.case_seconds = 10;
+  const CampaignResult result = RunShort(options);
+  EXPECT_EQ(ExitCode(result), 1);
+  ASSERT_EQ(result.findings.all().size(), 1u);
+  const Finding& f = result.findings.all()[0];
+  EXPECT_EQ(f.failure.property(), "memory-safety");
+  EXPECT_NE(f.failure.detail().find("signed-integer-overflow"),
+            std::string::npos)
+      << f.failure.detail();
+  EXPECT_EQ(f.reruns, 3);
+  EXPECT_EQ(f.same, 3) << f.note;
+  // Two tokens of a pool of one page, and nothing else.
+  const auto small = ParseCaseBinary(f.minimal_binary);
+  ASSERT_TRUE(small.ok()) << f.note;
+  ASSERT_EQ(small->steps_size(), 1);
+  const Integers& slots = small->steps(0).write().slots();
+  EXPECT_EQ(std::max<int>(slots.values_size(), slots.count()), 2);
+  EXPECT_EQ(small->pool().pages(), 1u);
 }
 
 TEST(Puzzles, Flaky) {

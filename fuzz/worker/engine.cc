@@ -66,13 +66,13 @@ void Start() {
   }
   // No orphans: dies with the supervisor, which may have died already.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() == 1) Leave(kWorkerDone);
   const absl::StatusOr<std::string> bytes = ReadFile(path);
   if (!bytes.ok()) LeaveOn(bytes.status());
   worker = new Worker;
   if (!worker->request.ParseFromString(*bytes)) {
     LeaveOn(absl::InvalidArgumentError(absl::StrCat(path, ": no request")));
   }
+  if (getppid() != worker->request.supervisor()) Leave(kWorkerDone);
   auto status = StatusMap::Open(worker->request.status());
   if (!status.ok()) LeaveOn(status.status());
   worker->status = *std::move(status);

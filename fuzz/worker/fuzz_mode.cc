@@ -1,5 +1,7 @@
 #include "fuzz/worker/fuzz_mode.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bitset>
 #include <string>
@@ -271,6 +273,8 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
 
 bool FuzzMode::ShouldStop() const {
   if (status_.stop != 0) return true;
+  // Where no signal tells of the supervisor's death.
+  if (getppid() != request_.supervisor()) return true;
   // Nothing to call.
   if (!generator_.writer && !generator_.gather && !generator_.convert &&
       !generator_.decode) {

@@ -115,6 +115,7 @@ class Walker {
                     step.kernel) != entry_.kernels.end()) {
         reach.reached |= runs || ReachesRefused();
         reach.triggered |= Triggers(i, runs, right);
+        reach.foreign |= runs && ReadsForeignMemory(i);
       }
       if (!right.pool.empty()) pool_.bytes = right.pool;
     }
@@ -157,6 +158,12 @@ class Walker {
           image_, step, right.pool.empty() ? pool_.bytes : right.pool);
     }
     return false;
+  }
+
+  bool ReadsForeignMemory(int index) const {
+    return wrong_.has_value() &&
+           image_.steps[index].kernel != Kernel::kDecode &&
+           !Expect(*wrong_, image_, index, pool_.bytes).unsettled.empty();
   }
 
   // Of every query; the oracle numbers the splits with keys only.

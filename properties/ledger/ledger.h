@@ -40,6 +40,9 @@ struct Reach {
   // differently): a harness that passes this case has missed the fault. False
   // for faults that show only under some lane schedule.
   bool triggered = false;
+  // The wrong rule reads memory that is not the step's: of what comes of that,
+  // triggered or not, nothing is known.
+  bool foreign = false;
 };
 
 // For a case of valid, boundary and invalid steps under BuiltinContract().

@@ -26,29 +26,75 @@ bool ToModel(const Gather& gather, const Pool& pool, GatherModel* model) {
   model->page_size = pool.page_size();
   const std::vector<std::vector<std::int64_t>> entries =
       minimize::Entries(table, pool);
-  std::int32_t at = 0;
+  std::int64_t at = 0;
   for (int i = 0; i < n; ++i) {
     GatherModel::Request r;
-    const std::int32_t start = gather.workspace_starts(i);
-    if (start < at) return false;  // starts that do not ascend stay as they are
-    r.gap = start - at;
-    const std::int32_t end = i + 1 < n
-                                 ? gather.workspace_starts(i + 1)
-                                 : static_cast<std::int32_t>(gather.dst_rows());
-    r.rows = model->lens ? gather.seq_lens(i) : end - start;
-    if (r.rows < 0 || start + r.rows > end) return false;
+    const std::int64_t start = gather.workspace_starts(i);
+    if (start < at) return false;  // starts that do not ascend
+    const std::int64_t end = i + 1 < n ? gather.workspace_starts(i + 1)
+                                       : std::int64_t{gather.dst_rows()};
+    const std::int64_t rows = model->lens ? gather.seq_lens(i) : end - start;
+    if (rows < 0 || start + rows > end) return false;
+    r.gap = static_cast<std::int32_t>(start - at);
+    r.rows = static_cast<std::int32_t>(rows);
     r.first = model->firsts ? gather.seq_starts(i) : 0;
     r.pages = entries[model->expanded ? 0 : i];
-    at = start + r.rows;
+    at = start + rows;
     model->requests.push_back(std::move(r));
   }
-  model->rows_behind = static_cast<std::int32_t>(gather.dst_rows()) - at;
+  model->rows_behind = static_cast<std::int32_t>(gather.dst_rows() - at);
   model->rest = gather;
   model->rest.clear_workspace_starts();
   model->rest.clear_seq_lens();
   model->rest.clear_seq_starts();
   model->rest.clear_block_table();
   return true;
+}
+
+void Straighten(Gather* gather) {
+  const int n = gather->workspace_starts_size();
+  const std::int64_t end = gather->dst_rows();
+  std::vector<std::int64_t> rows;
+  for (int i = 0; i < n; ++i) {
+    std::int64_t length = 0;
+    if (gather->seq_lens_size() > 0) {
+      length = i < gather->seq_lens_size() ? gather->seq_lens(i) : 0;
+    } else {
+      length = (i + 1 < n ? std::min<std::int64_t>(
+                                gather->workspace_starts(i + 1), end)
+                          : end) -
+               std::min<std::int64_t>(gather->workspace_starts(i), end);
+    }
+    rows.push_back(std::clamp<std::int64_t>(length, 0, end));
+  }
+  std::int64_t at = 0;
+  for (int i = 0; i < n; ++i) {
+    gather->set_workspace_starts(i, static_cast<std::int32_t>(at));
+    if (i < gather->seq_lens_size()) {
+      gather->set_seq_lens(
+          i, static_cast<std::int32_t>(rows[static_cast<std::size_t>(i)]));
+    }
+    at += rows[static_cast<std::size_t>(i)];
+  }
+  gather->set_dst_rows(static_cast<std::uint32_t>(at));
+}
+
+void DropRequest(int request, Gather* gather) {
+  const auto drop = [request](auto& list) {
+    if (request < list.size()) list.erase(list.begin() + request);
+  };
+  drop(*gather->mutable_workspace_starts());
+  drop(*gather->mutable_seq_lens());
+  drop(*gather->mutable_seq_starts());
+  Table& table = *gather->mutable_block_table();
+  if (table.rows() == 0) return;
+  table.set_rows(table.rows() - 1);
+  auto& pages = *table.mutable_pages()->mutable_values();
+  const int columns = static_cast<int>(table.columns());
+  const int from = std::min(request * columns, pages.size());
+  if (table.expanded()) return;
+  pages.erase(pages.begin() + from,
+              pages.begin() + std::min(from + columns, pages.size()));
 }
 
 void FromModel(const GatherModel& model, Gather* gather) {

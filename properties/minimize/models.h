@@ -29,8 +29,13 @@ struct GatherModel {
   Gather rest;  // what is not modelled: dst strides, nope
 };
 
-// False if the requests disagree in number.
+// False if the requests disagree in number, or do not lie in dst one behind the
+// other.
 bool ToModel(const Gather& gather, const Pool& pool, GatherModel* model);
+// Lays the requests out one behind the other, with as many rows each as before.
+void Straighten(Gather* gather);
+// Takes one out of all lists.
+void DropRequest(int request, Gather* gather);
 void FromModel(const GatherModel& model, Gather* gather);
 // Models with less in them, large reductions first.
 std::vector<GatherModel> ReductionsOf(const GatherModel& model);

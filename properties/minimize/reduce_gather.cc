@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <cstdlib>
 
 #include "corpus/case.pb.h"
 #include "properties/minimize/models.h"
@@ -6,6 +7,37 @@
 
 namespace mlafuzz::minimize {
 namespace {
+
+// One number of one request at a time.
+bool ReduceRequests(Search& search, int step) {
+  bool progress = false;
+  const auto gather = [&](Case& c) -> Gather& {
+    return *c.mutable_steps(step)->mutable_gather();
+  };
+  const auto lower = [&](const auto& list, const auto& set) {
+    for (int i = 0; i < list.size(); ++i) {
+      const std::int32_t now = list.Get(i);
+      for (const std::int32_t v : {0, 1, -1, now / 2}) {
+        if (v == now ||
+            std::abs(std::int64_t{v}) > std::abs(std::int64_t{now})) {
+          continue;
+        }
+        if (search.TryEdit([&](Case& c) { set(gather(c), i, v); })) {
+          progress = true;
+          break;
+        }
+      }
+    }
+  };
+  const Gather before = search.best().steps(step).gather();
+  lower(before.workspace_starts(),
+        [](Gather& g, int i, std::int32_t v) { g.set_workspace_starts(i, v); });
+  lower(before.seq_lens(),
+        [](Gather& g, int i, std::int32_t v) { g.set_seq_lens(i, v); });
+  lower(before.seq_starts(),
+        [](Gather& g, int i, std::int32_t v) { g.set_seq_starts(i, v); });
+  return progress;
+}
 
 bool ReduceBatch(Search& search, int step) {
   bool progress = false;
@@ -66,7 +98,17 @@ bool ReduceGather(Search& search, int step) {
   GatherModel model;
   if (!ToModel(search.best().steps(step).gather(), search.best().pool(),
                &model)) {
-    // Requests disagree in number; fewer of all.
+    // The order is part of the fault only if nothing simpler fails.
+    if (search.TryEdit([&](Case& c) { Straighten(&gather(c)); })) return true;
+    const int requests =
+        search.best().steps(step).gather().workspace_starts_size();
+    for (int i = requests - 1; i >= 0; --i) {
+      if (search.TryEdit([&](Case& c) { DropRequest(i, &gather(c)); })) {
+        return true;
+      }
+    }
+    // Else, as where requests disagree in number: fewer of all.
+    progress |= ReduceRequests(search, step);
     progress |= ReduceBatch(search, step);
     return progress;
   }

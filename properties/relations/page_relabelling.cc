@@ -52,7 +52,10 @@ void MapElements(Tensor& t, const auto& map) {
 bool PageRelabelling::Applies(const Contract& contract, const CaseImage& image,
                               const StepImage& step) {
   const PoolImage& pool = image.pool;
-  if (pool.pages < 2 || pool.page_stride < pool.page_size * pool.row_stride) {
+  // Pages that share bytes, as where rows overlap, cannot be moved apart.
+  if (pool.pages < 2 || pool.page_stride < pool.page_size * pool.row_stride ||
+      pool.page_stride <
+          (pool.page_size - 1) * pool.row_stride + pool.row_bytes) {
     return false;
   }
   switch (step.kernel) {
