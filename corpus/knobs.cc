@@ -83,10 +83,3 @@ std::vector<int> ExercisedKnobs(const CaseImage& image) {
 }
 
 }  // namespace mlafuzz
-X(DecodeWidth128, "decode/width-128", Decode)
-X(DecodeWidth192, "decode/width-192", Decode)
-X(DecodeWidth256, "decode/width-256", Decode)
-X(DecodeWidth512, "decode/width-512", Decode)
-X(DecodeWidth1024, "decode/width-1024", Decode)
-X(DecodeWidth2048, "decode/width-2048", Decode)
-X(DecodeWidth2176, "decode/width-2176", Decode)\

@@ -70,6 +70,8 @@ absl::StatusOr<std::string> DecodeNamed(const char* flag,
                                         const std::string& name) {
   const auto known = ReadTarget(name);
   if (!known.ok()) return known.status();
+  // A library says what it has when it is asked.
+  if (IsForeign(name)) return known->all();
   for (const TargetInfo& info : AllTargets()) {
     if (info.name != name || name == "builtin") continue;
     if (std::find(info.replaces.begin(), info.replaces.end(),
