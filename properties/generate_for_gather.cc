@@ -125,16 +125,47 @@ void ForCodes(Choices& choices, const GeneratorOptions& options, Case& c) {
       choices.Pick({Fill::ARBITRARY, Fill::WIDE, Fill::POWERS_OF_TWO}));
 }
 
+// The last request starts behind the end of dst, as one without rows may: those
+// before it end with dst.
+void ForStartsPastEnd(Choices& choices, const GeneratorOptions& options,
+                      Case& c) {
+  Pool& pool = *c.mutable_pool();
+  pool = GeneratePool(choices, options);
+  Gather& gather = *c.add_steps()->mutable_gather();
+  const std::uint32_t page = std::min(pool.page_size(), 16u);
+  const std::uint32_t rows = 1 + choices.Below(2 * page);
+  const std::uint32_t before = choices.OneIn(3) ? 1 + choices.Below(2) : 0;
+  const std::uint32_t beyond = 1 + choices.Below(4);
+  gather.add_workspace_starts(0);
+  for (std::uint32_t i = 0; i < before; ++i) {
+    gather.add_workspace_starts(static_cast<std::int32_t>(rows / 2));
+  }
+  gather.add_workspace_starts(static_cast<std::int32_t>(rows + beyond));
+  gather.set_dst_rows(rows);
+  gather.set_nope(choices.OneIn(2));
+  Table& table = *gather.mutable_block_table();
+  table.set_rows(2 + before);
+  // Enough for the rows that a kernel would read that does not look.
+  table.set_columns((rows + beyond + pool.page_size() - 1) / pool.page_size());
+  for (std::uint32_t i = 0; i < table.rows() * table.columns(); ++i) {
+    table.mutable_pages()->add_values(choices.Below(pool.pages()));
+  }
+  RepairGather(gather, pool, options);
+}
+
 }  // namespace
 
 // gather.table_columns is not among them: entries past the table are the
 // caller's duty.
 std::vector<FieldRecipe> GatherRecipes() {
-  return {
-      {"gather.nope_tail", ForNopeTail}, {"gather.page_tasks", ForPageTasks},
-      {"gather.table_row", ForTableRow}, {"gather.scale", ForScale},
-      {"gather.product", ForProduct},    {"gather.nan", ForNan},
-      {"gather.codes", ForCodes}};
+  return {{"gather.nope_tail", ForNopeTail},
+          {"gather.page_tasks", ForPageTasks},
+          {"gather.table_row", ForTableRow},
+          {"gather.scale", ForScale},
+          {"gather.product", ForProduct},
+          {"gather.nan", ForNan},
+          {"gather.codes", ForCodes},
+          {"gather.starts_past_end", ForStartsPastEnd}};
 }
 
 }  // namespace mlafuzz

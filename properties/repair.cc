@@ -359,9 +359,9 @@ CaseLimits LimitsOf(const GeneratorOptions& options) {
   // is the widest index buffer in use (2048 with its tail, to 128).
   if (options.small)
     return {256,  512, 80,   300, 48,  320, 64, 2304,
-            4608, 80,  2304, 384, 256, 64,  6};
+            4608, 80,  2304, 384, 256, 576, 6};
   return {256,      16384, 2048, 4096,     1024, 4096, 1u << 16, 2304,
-          1u << 18, 512,   2304, 1u << 16, 2304, 2304, 24};
+          1u << 18, 512,   4096, 1u << 16, 4096, 4096, 24};
 }
 
 void RepairPool(Pool& pool, const GeneratorOptions& options) {

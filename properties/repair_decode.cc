@@ -82,7 +82,7 @@ void RepairDecode(Decode& decode, const Pool& pool,
     decode.set_pe_dim(64);
   }
   Indices& indices = *decode.mutable_indices();
-  indices.set_width(std::clamp(indices.width(), 1u, limits.decode_width));
+  indices.set_width(std::min(indices.width(), limits.decode_width));
   const bool wide = indices.width() > limits.decode_dense_width;
   if (wide) {
     decode.set_queries(std::min(decode.queries(), 1u));
