@@ -146,9 +146,12 @@ void RepairDecode(Decode& decode, const Pool& pool,
   if (decode.splits() > kMaxSplits) decode.set_splits(kMaxSplits);
   if (decode.declared_topk() > 1u << 20) decode.set_declared_topk(1u << 20);
   if (decode.query_length() > decode.queries()) decode.clear_query_length();
-  RepairPatterns(*decode.mutable_q(), std::uint64_t{decode.queries()} *
-                                          decode.heads() *
-                                          (kLatent + decode.pe_dim()));
+  // One that is not there stays away.
+  if (decode.has_q()) {
+    RepairPatterns(*decode.mutable_q(), std::uint64_t{decode.queries()} *
+                                            decode.heads() *
+                                            (kLatent + decode.pe_dim()));
+  }
 }
 
 }  // namespace mlafuzz

@@ -51,21 +51,12 @@ const CaseImage& Conversion(int tokens) {
     std::string ids;
     for (int i = 0; i < tokens; ++i) absl::StrAppend(&ids, i ? ", 0" : "0");
     image = test::Image(test::ParseCase(absl::StrCat(
-        R"pb(                                                                 pool { page_size: 4 pages: 9 }
-             steps {
-               convert {
-                 request_ids { values: [)pb",
-        ids, R"pb(                                                                                           ] }
-                                                                                                             block_table {
-                   rows: 1
-                   columns: 2
-                   pages { values: [ 7, 2 ] }
-                 }
-                 token_indices { rows: )pb",
-        tokens, R"pb(                                                                                                          width: 8 limit: 8 valid: 8 }
-                                                                                                                               valid_count: true
-               }
-             })pb")));
+        "pool { page_size: 4 pages: 9 } steps { convert { valid_count: true "
+        "request_ids { values: [",
+        ids,
+        "] } block_table { rows: 1 columns: 2 pages { values: [7, 2] } } "
+        "token_indices { width: 8 limit: 8 valid: 8 rows: ",
+        tokens, " } } }")));
   }
   return image;
 }
