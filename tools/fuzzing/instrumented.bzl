@@ -6,6 +6,7 @@ What is instrumented, and how: flavour.bzl. All else in an engine is optimised
 and uninstrumented, as .bazelrc has it for plain builds, so that both share it.
 """
 
+load("//tools/dist:linkopts.bzl", "RELOCATABLE")
 load(":flavour.bzl", "FLAVOURS", "in_flavour")
 
 # The same as in .bazelrc.
@@ -97,7 +98,10 @@ def engine_binaries(
         engine = in_flavour(":" + name, flavour)[1:]
         native.cc_binary(
             name = engine + "_bin",
-            linkopts = value.linkopts,
+            linkopts = value.linkopts + RELOCATABLE + [
+                # The fuzzing engine's runtime brings a -lstdc++ of its own.
+                "-static-libstdc++",
+            ],
             linkstatic = True,
             testonly = testonly,
             tags = ["manual"],
