@@ -37,7 +37,7 @@ constexpr std::size_t kKeptLog = 4096;
 // Between two looks at a runner that says nothing.
 constexpr int kTickMs = 20;
 // A process that closes its socket by ending needs a moment to be seen dead.
-constexpr int kGraceMs = 500;
+constexpr int kGraceMs = 100;
 
 // The runners of this process: what is not among them was left behind.
 std::set<pid_t>& Living() {
@@ -382,7 +382,7 @@ RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
   Death death;
   const std::uint64_t started = control_->started;
   death.call = started == 0 ? 0 : static_cast<std::size_t>(started - 1);
-  if (wait == Wait::kClosed) {
+  if (wait == Wait::kClosed && !closed_) {
     // Ended, or only deaf?
     for (int i = 0; i < kGraceMs / 5 && wait == Wait::kClosed; ++i) {
       siginfo_t info = {};
