@@ -1,11 +1,16 @@
 #include "properties/rapidcheck/kernels_under_test.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/strings/str_split.h"
 #include "corpus/codec.h"
+#include "gtest/gtest.h"
 #include "kernels/foreign/executor.h"
 #include "properties/relations.h"
 #include "rapidcheck.h"
@@ -17,6 +22,27 @@ namespace {
   std::fprintf(stderr, "%s\n", status.ToString().c_str());
   std::abort();
 }
+
+// A property of kernels that the target does not have says nothing.
+class SkipsWhatIsMissing : public testing::Environment {
+ public:
+  void SetUp() override {
+    const char* needed = std::getenv("PROPERTY_KERNELS");
+    if (needed == nullptr) return;
+    for (const Kernel kernel : kAllKernels) {
+      const std::vector<std::string> names = absl::StrSplit(needed, ' ');
+      if (std::find(names.begin(), names.end(), KernelName(kernel)) ==
+              names.end() ||
+          KernelsUnderTest().For(kernel)->Implements(kernel)) {
+        continue;
+      }
+      GTEST_SKIP() << KernelsUnderTest().For(kernel)->name()
+                   << " implements no " << KernelName(kernel);
+    }
+  }
+};
+[[maybe_unused]] testing::Environment* const kSkips =
+    testing::AddGlobalTestEnvironment(new SkipsWhatIsMissing);
 
 }  // namespace
 
