@@ -197,10 +197,9 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   OneOf(splits, {8, 16, 32}, kSplits8, found);
   if (splits > blocks) found.set(kSplitsMoreThanBlocks);
   const std::int64_t topk = call.declared_topk();
-  if (topk > 0) {
-    found.set(topk < width    ? kTopkBelow
-              : topk == width ? kTopkEqual
-                              : kTopkAbove);
+  // One that is the width is the same as none (Canonicalise).
+  if (topk > 0 && topk != width) {
+    found.set(topk < width ? kTopkBelow : kTopkAbove);
   }
   found.set(lengths != nullptr ? kLengthsGiven : kLengthsNone);
   QueryKnobs(*q, found);

@@ -300,7 +300,6 @@ namespace mlafuzz::knobs {
   X(SplitsMoreThanBlocks, "splits/more-than-blocks", Decode)              \
   X(SplitWithoutKeys, "splits/last-without-keys", Decode)                 \
   X(TopkBelow, "topk/below-width", Decode)                                \
-  X(TopkEqual, "topk/equal", Decode)                                      \
   X(TopkAbove, "topk/above-width", Decode)                                \
   X(TopkHidesKeys, "topk/keys-behind", Decode)                            \
   X(QueryZero, "query/zero", Decode)                                      \

@@ -173,7 +173,10 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["relations"] = Json::object();
   const std::vector<Relation>& relations = AllRelations();
   for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
-    json["relations"][relations[i].name] = totals.relations[i];
+    // One name for several kernels: their sum.
+    Json& count = json["relations"][relations[i].name];
+    count = (count.is_null() ? 0 : count.get<std::uint64_t>()) +
+            totals.relations[i];
   }
   json["skipped"] = SkippedJson(options);
   json["respawns"] = result.respawns;

@@ -134,7 +134,8 @@ void FuzzMode::Count(const CaseResult& result) {
       status_.Add(status_.informative);
     }
     for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
-      if (check.property == relations[i].name) {
+      if (check.kernel == relations[i].kernel &&
+          check.property == relations[i].name) {
         status_.Add(status_.relations[i]);
         break;
       }
