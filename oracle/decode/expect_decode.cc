@@ -202,11 +202,15 @@ class QueryOracle {
     if (options_.dropped_split != ExpectOptions::kLastSplit) {
       return options_.dropped_split;
     }
-    int used = 0;
+    int number = 0;
     for (const oracle::KeyPlan::Split& split : plan.splits) {
-      used += split.keys.first != split.keys.end ? 1 : 0;
+      number += Counts(split) ? 1 : 0;
     }
-    return used > 1 ? used - 1 : ExpectOptions::kNoSplit;
+    return number > 1 ? number - 1 : ExpectOptions::kNoSplit;
+  }
+
+  bool Counts(const oracle::KeyPlan::Split& split) const {
+    return options_.empty_splits_count || split.keys.first != split.keys.end;
   }
 
   // Logits are computed split by split where they are not given.
@@ -232,8 +236,8 @@ class QueryOracle {
     int number = 0;
     const int dropped = DroppedSplit(plan);
     for (const oracle::KeyPlan::Split& split : plan.splits) {
+      if (Counts(split) && number++ == dropped) continue;
       if (split.keys.first == split.keys.end) continue;
-      if (number++ == dropped) continue;
       if (!has_scores) {
         oracle::ComputeScores(contract_, bytes_, step_, heads_, plan,
                               split.keys, rows_, scores);
