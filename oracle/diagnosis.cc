@@ -160,23 +160,29 @@ class Diagnostician {
   // outside of it, or of a tensor, is the likely reason.
   Diagnosis ByDeath() {
     const std::string name = CallStatusName(observed_.status);
-    if (observed_.status == CallStatus::kCrash) {
-      for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
-        const Expectation other = Expect(n.contract, image_, index_, before_);
-        if (other.outside_writes > 0) {
-          return Named(
-              n, absl::StrCat(
-                     "the process died; that rule sends ", other.outside_writes,
-                     " rows outside ",
-                     step_.kernel == Kernel::kGather ? "dst" : "the pool"));
-        }
-        if (!other.unsettled.empty() && n.field != "writer.duplicates") {
-          return Named(n, absl::StrCat("the process died; that rule reads ",
-                                       "outside of the tensors for ",
-                                       other.unsettled.size(), " rows"));
-        }
+    Diagnosis first;
+    for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
+      if (observed_.status != CallStatus::kCrash) break;
+      const Expectation other = Expect(n.contract, image_, index_, before_);
+      std::string why;
+      if (other.outside_writes > 0) {
+        why =
+            absl::StrCat("sends ", other.outside_writes, " rows outside ",
+                         step_.kernel == Kernel::kGather ? "dst" : "the pool");
+      } else if (ReadsForeign(n, other)) {
+        why = absl::StrCat("reads outside of the tensors for ",
+                           other.unsettled.size(), " rows");
+      } else {
+        continue;
+      }
+      Diagnosis d = Named(n, absl::StrCat("the process died; that rule ", why));
+      if (first.key.empty()) {
+        first = std::move(d);
+      } else {
+        AddTo(first, std::move(d.key));
       }
     }
+    if (!first.key.empty()) return first;
     return Pattern(name, absl::StrCat("the ", KernelName(step_.kernel),
                                       " ended in ", name, ": ", check_.detail));
   }
@@ -193,6 +199,30 @@ class Diagnostician {
 
   Evidence Weigh(const Neighbour& n) const {
     const Expectation other = Expect(n.contract, image_, index_, before_);
+    const Evidence evidence = Weigh(n, other);
+    return evidence == Evidence::kNone && MayFollow(n, other)
+               ? Evidence::kPossible
+               : evidence;
+  }
+
+  // Memory that is nobody's to change was hit, by rows that the rule sends
+  // there or reads from there. Whatever else is wrong may come of that: such a
+  // row may lie on the input of the next.
+  bool MayFollow(const Neighbour& n, const Expectation& other) const {
+    if (observed_.strays.empty() && observed_.reports.empty() &&
+        !damage_.foreign) {
+      return false;
+    }
+    return other.outside_writes > 0 || ReadsForeign(n, other) ||
+           (step_.kernel == Kernel::kWriter && StoresSkipped(n.contract));
+  }
+
+  // A row that a race may have torn is no foreign memory.
+  static bool ReadsForeign(const Neighbour& n, const Expectation& other) {
+    return !other.unsettled.empty() && n.field != "writer.duplicates";
+  }
+
+  Evidence Weigh(const Neighbour& n, const Expectation& other) const {
     const bool hit = HitOutside();
     if (matches_) {
       // Only memory safety failed: the rule must reach outside.
@@ -205,7 +235,7 @@ class Diagnostician {
       // explain anything: to be named it must predict some wrong byte by
       // itself, or a sanitizer have seen the access. (A torn row is no such
       // thing: each byte is one writer's or the other's.)
-      return n.field == "writer.duplicates" || !observed_.reports.empty() ||
+      return !ReadsForeign(n, other) || !observed_.reports.empty() ||
                      PredictsAWrongByte(other)
                  ? Evidence::kUnsettled
                  : Evidence::kPossible;
@@ -322,6 +352,10 @@ class Diagnostician {
       if (n == best) continue;
       diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
     }
+    // Where the name itself rests on little, what is possible is kept.
+    if (best_evidence != Evidence::kExact) {
+      for (const std::string& key : possible_) AddTo(diagnosis, key);
+    }
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
   }
@@ -384,10 +418,10 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     if (matches_) {
       if (!observed_.strays.empty()) {
-        return Astray(Pattern("writes-outside", check_.detail));
+        return Pattern("writes-outside", check_.detail);
       }
       if (!observed_.reports.empty()) {
-        return Astray(Pattern("sanitizer", check_.detail));
+        return Pattern("sanitizer", check_.detail);
       }
       return Pattern("other", check_.detail);
     }
@@ -410,10 +444,9 @@ class Diagnostician {
                        " rows hold the raw bytes of the input: ", first));
     }
     if (Only(untouched)) {
-      return MayDifferInPart(
-          Pattern("rows-missing",
-                  absl::StrCat(untouched, " of ", damage_.rows,
-                               " rows were never written: ", first)));
+      return MayDifferInPart(Pattern(
+          "rows-missing", absl::StrCat(untouched, " of ", damage_.rows,
+                                       " rows were never written: ", first)));
     }
     struct Named {
       const Region* region;
@@ -445,7 +478,6 @@ class Diagnostician {
         Diagnosis d = Pattern(
             named.key, absl::StrCat(named.words, " (", named.region->count,
                                     " in ", numbers, "): ", first));
-        if (named.region == &damage_.foreign) return Astray(std::move(d));
         return MayRepeatInput(std::move(d));
       }
     }
@@ -467,20 +499,6 @@ class Diagnostician {
     if (damage_.rows > 0 &&
         RowsThatRepeatInput(/*wrong=*/false) >= damage_.rows) {
       d.also.push_back(kRepeats);
-    }
-    return d;
-  }
-
-  // Bytes changed that are nobody's row: may be a rule that addresses rows
-  // outside the pool, wherever those fell.
-  Diagnosis Astray(Diagnosis d) const {
-    for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
-      if (n.field == "writer.zero_tokens") continue;
-      const Expectation other = Expect(n.contract, image_, index_, before_);
-      if (other.outside_writes > 0 || !other.unsettled.empty() ||
-          (step_.kernel == Kernel::kWriter && StoresSkipped(n.contract))) {
-        AddTo(d, absl::StrCat(n.field, "=", n.changed));
-      }
     }
     return d;
   }
@@ -526,7 +544,8 @@ class Diagnostician {
       if (!step_.tensors[t].output) continue;
       for (std::size_t i = 0; i < expected_.outputs[t].size(); ++i) {
         if (expected_.outputs[t][i] != after_.outputs[t][i] &&
-            !add(PartOfOutput(step_.tensors[t], static_cast<std::int64_t>(i)))) {
+            !add(
+                PartOfOutput(step_.tensors[t], static_cast<std::int64_t>(i)))) {
           return nullptr;
         }
       }

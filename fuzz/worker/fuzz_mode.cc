@@ -249,10 +249,9 @@ void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
     // What says more of a known cause; a contract field says most.
     auto best = matching(KnownCauses::Match::kNarrower);
     if (best == described.end()) {
-      if (again && std::all_of(described.begin(), described.end(),
-                               [](const auto& d) {
-                                 return d.second.field().empty();
-                               })) {
+      if (again &&
+          std::all_of(described.begin(), described.end(),
+                      [](const auto& d) { return d.second.field().empty(); })) {
         continue;
       }
       best =

@@ -349,8 +349,7 @@ class Diagnostician {
     for (std::int64_t n = 0; n < declared_.queries; ++n) {
       int number = 0;
       for (const auto& split : PlanOf(n * declared_.heads).splits) {
-        number +=
-            count_empty || split.keys.first != split.keys.end ? 1 : 0;
+        number += count_empty || split.keys.first != split.keys.end ? 1 : 0;
       }
       most = std::max(most, number);
     }
@@ -439,10 +438,9 @@ class Diagnostician {
                                   " rows hold the raw bytes of the input, the "
                                   "latent part of the query"));
     }
-    const bool slot0 =
-        masked && !Slot0IsFinite() &&
-        std::find(possible_.begin(), possible_.end(), kSlot0) !=
-            possible_.end();
+    const bool slot0 = masked && !Slot0IsFinite() &&
+                       std::find(possible_.begin(), possible_.end(), kSlot0) !=
+                           possible_.end();
     // One fault of no known shape shows now here, now there.
     const auto shape = [&](const char* key, const char* cause) {
       DecodeDiagnosis d = Pattern(key, cause);
@@ -450,8 +448,9 @@ class Diagnostician {
       if (slot0) {
         d = {.field = "decode.masked_lanes",
              .key = kSlot0,
-             .cause = "rows with masked lanes are wrong while slot 0 holds NaN "
-                      "or Inf"};
+             .cause =
+                 "rows with masked lanes are wrong while slot 0 holds NaN "
+                 "or Inf"};
         AddTo(d, key);
       }
       for (const std::string& other : possible_) AddTo(d, other);

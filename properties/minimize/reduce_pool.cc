@@ -175,8 +175,7 @@ bool SmallerPool(Search& search) {
   if (search.best().pool().page_size() > 1) {
     progress |= search.TryEdit([](Case& c) {
       Pool& pool = *c.mutable_pool();
-      const std::uint64_t rows =
-          std::uint64_t{pool.page_size()} * pool.pages();
+      const std::uint64_t rows = std::uint64_t{pool.page_size()} * pool.pages();
       if (rows > UINT32_MAX) return;
       pool.set_page_size(1);
       pool.set_pages(static_cast<std::uint32_t>(rows));
