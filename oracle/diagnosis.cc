@@ -62,12 +62,22 @@ class Diagnostician {
           oracle::Assess(contract_, image_, index_, before_, expected_, after_);
     }
     if (Diagnosis d = ByNeighbour(); !d.key.empty()) return d;
-    return ByDamage();
+    Diagnosis d = ByDamage();
+    for (std::string& key : possible_) AddTo(d, std::move(key));
+    return d;
   }
 
  private:
   static Diagnosis Pattern(std::string key, std::string cause) {
     return {.field = "", .key = std::move(key), .cause = std::move(cause)};
+  }
+
+  static void AddTo(Diagnosis& d, std::string key) {
+    if (key == d.key ||
+        std::find(d.also.begin(), d.also.end(), key) != d.also.end()) {
+      return;
+    }
+    d.also.push_back(std::move(key));
   }
 
   // ---- 1. endings
@@ -150,23 +160,29 @@ class Diagnostician {
   // outside of it, or of a tensor, is the likely reason.
   Diagnosis ByDeath() {
     const std::string name = CallStatusName(observed_.status);
-    if (observed_.status == CallStatus::kCrash) {
-      for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
-        const Expectation other = Expect(n.contract, image_, index_, before_);
-        if (other.outside_writes > 0) {
-          return Named(
-              n, absl::StrCat(
-                     "the process died; that rule sends ", other.outside_writes,
-                     " rows outside ",
-                     step_.kernel == Kernel::kGather ? "dst" : "the pool"));
-        }
-        if (!other.unsettled.empty() && n.field != "writer.duplicates") {
-          return Named(n, absl::StrCat("the process died; that rule reads ",
-                                       "outside of the tensors for ",
-                                       other.unsettled.size(), " rows"));
-        }
+    Diagnosis first;
+    for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
+      if (observed_.status != CallStatus::kCrash) break;
+      const Expectation other = Expect(n.contract, image_, index_, before_);
+      std::string why;
+      if (other.outside_writes > 0) {
+        why =
+            absl::StrCat("sends ", other.outside_writes, " rows outside ",
+                         step_.kernel == Kernel::kGather ? "dst" : "the pool");
+      } else if (ReadsForeign(n, other)) {
+        why = absl::StrCat("reads outside of the tensors for ",
+                           other.unsettled.size(), " rows");
+      } else {
+        continue;
+      }
+      Diagnosis d = Named(n, absl::StrCat("the process died; that rule ", why));
+      if (first.key.empty()) {
+        first = std::move(d);
+      } else {
+        AddTo(first, std::move(d.key));
       }
     }
+    if (!first.key.empty()) return first;
     return Pattern(name, absl::StrCat("the ", KernelName(step_.kernel),
                                       " ended in ", name, ": ", check_.detail));
   }
@@ -177,11 +193,36 @@ class Diagnostician {
     kExact,      // predicts every byte
     kUnsettled,  // predicts every byte that does not depend on foreign memory
     kOutside,    // predicts the pool, and rows outside of it were hit
+    kPossible,   // forbids nothing that was seen, and predicts nothing of it
     kNone,
   };
 
   Evidence Weigh(const Neighbour& n) const {
     const Expectation other = Expect(n.contract, image_, index_, before_);
+    const Evidence evidence = Weigh(n, other);
+    return evidence == Evidence::kNone && MayFollow(n, other)
+               ? Evidence::kPossible
+               : evidence;
+  }
+
+  // Memory that is nobody's to change was hit, by rows that the rule sends
+  // there or reads from there. Whatever else is wrong may come of that: such a
+  // row may lie on the input of the next.
+  bool MayFollow(const Neighbour& n, const Expectation& other) const {
+    if (observed_.strays.empty() && observed_.reports.empty() &&
+        !damage_.foreign) {
+      return false;
+    }
+    return other.outside_writes > 0 || ReadsForeign(n, other) ||
+           (step_.kernel == Kernel::kWriter && StoresSkipped(n.contract));
+  }
+
+  // A row that a race may have torn is no foreign memory.
+  static bool ReadsForeign(const Neighbour& n, const Expectation& other) {
+    return !other.unsettled.empty() && n.field != "writer.duplicates";
+  }
+
+  Evidence Weigh(const Neighbour& n, const Expectation& other) const {
     const bool hit = HitOutside();
     if (matches_) {
       // Only memory safety failed: the rule must reach outside.
@@ -191,13 +232,13 @@ class Diagnostician {
       if (matches_) return Evidence::kOutside;
       if (other.unsettled.empty()) return Evidence::kExact;
       // What a rule takes from foreign memory may be anything, and so would
-      // explain anything. Either it predicts some wrong byte by itself, or a
-      // sanitizer saw the access. (A torn row is no such thing: each byte is
-      // one writer's or the other's.)
-      return n.field == "writer.duplicates" || !observed_.reports.empty() ||
+      // explain anything: to be named it must predict some wrong byte by
+      // itself, or a sanitizer have seen the access. (A torn row is no such
+      // thing: each byte is one writer's or the other's.)
+      return !ReadsForeign(n, other) || !observed_.reports.empty() ||
                      PredictsAWrongByte(other)
                  ? Evidence::kUnsettled
-                 : Evidence::kNone;
+                 : Evidence::kPossible;
     }
     if (n.field != "writer.slots") return Evidence::kNone;
     if (!ReachesBelowPool(other)) return Evidence::kNone;
@@ -270,7 +311,8 @@ class Diagnostician {
                        before_.begin());
   }
 
-  Diagnosis ByNeighbour() const {
+  // Leaves in possible_ what might explain it but cannot be told.
+  Diagnosis ByNeighbour() {
     const std::vector<Neighbour> neighbours =
         Neighbours(contract_, step_.kernel);
     const Neighbour* best = nullptr;
@@ -280,6 +322,10 @@ class Diagnostician {
       if (n.field == "writer.zero_tokens") continue;
       const Evidence evidence = Weigh(n);
       if (evidence == Evidence::kNone) continue;
+      if (evidence == Evidence::kPossible) {
+        possible_.push_back(absl::StrCat(n.field, "=", n.changed));
+        continue;
+      }
       explain.push_back(&n);
       if (evidence < best_evidence) {
         best = &n;
@@ -305,6 +351,10 @@ class Diagnostician {
     for (const Neighbour* n : explain) {
       if (n == best) continue;
       diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
+    }
+    // Where the name itself rests on little, what is possible is kept.
+    if (best_evidence != Evidence::kExact) {
+      for (const std::string& key : possible_) AddTo(diagnosis, key);
     }
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
@@ -368,10 +418,10 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     if (matches_) {
       if (!observed_.strays.empty()) {
-        return Astray(Pattern("writes-outside", check_.detail));
+        return Pattern("writes-outside", check_.detail);
       }
       if (!observed_.reports.empty()) {
-        return Astray(Pattern("sanitizer", check_.detail));
+        return Pattern("sanitizer", check_.detail);
       }
       return Pattern("other", check_.detail);
     }
@@ -384,11 +434,7 @@ class Diagnostician {
       Diagnosis d = Pattern(
           kNothing, absl::StrCat("the ", KernelName(step_.kernel), " left all ",
                                  damage_.rows, " rows as they were"));
-      // Or wrote what they held, and of the rest the right bytes.
-      if (const char* part = OnlyPartThatDiffers(); part != nullptr) {
-        d.also.push_back(part);
-      }
-      return MayRepeatInput(std::move(d));
+      return MayDifferInPart(MayRepeatInput(std::move(d)));
     }
     if (const std::int64_t repeats = RowsThatRepeatInput(/*wrong=*/true);
         repeats > 0) {
@@ -398,9 +444,9 @@ class Diagnostician {
                        " rows hold the raw bytes of the input: ", first));
     }
     if (Only(untouched)) {
-      return Pattern("rows-missing",
-                     absl::StrCat(untouched, " of ", damage_.rows,
-                                  " rows were never written: ", first));
+      return MayDifferInPart(Pattern(
+          "rows-missing", absl::StrCat(untouched, " of ", damage_.rows,
+                                       " rows were never written: ", first)));
     }
     struct Named {
       const Region* region;
@@ -432,12 +478,20 @@ class Diagnostician {
         Diagnosis d = Pattern(
             named.key, absl::StrCat(named.words, " (", named.region->count,
                                     " in ", numbers, "): ", first));
-        if (named.region == &damage_.foreign) return Astray(std::move(d));
         return MayRepeatInput(std::move(d));
       }
     }
-    return MayRepeatInput(
-        Pattern("other", absl::StrCat(numbers, " are wrong: ", first)));
+    return MayDifferInPart(MayRepeatInput(
+        Pattern("other", absl::StrCat(numbers, " are wrong: ", first))));
+  }
+
+  // Rows that keep what they held may as well have been written with what they
+  // held, and with the right bytes beside it.
+  Diagnosis MayDifferInPart(Diagnosis d) const {
+    if (const char* part = OnlyPartThatDiffers(); part != nullptr) {
+      AddTo(d, part);
+    }
+    return d;
   }
 
   // Who returns its input may be right in some part by chance.
@@ -445,20 +499,6 @@ class Diagnostician {
     if (damage_.rows > 0 &&
         RowsThatRepeatInput(/*wrong=*/false) >= damage_.rows) {
       d.also.push_back(kRepeats);
-    }
-    return d;
-  }
-
-  // Bytes changed that are nobody's row: may be a rule that addresses rows
-  // outside the pool, wherever those fell.
-  Diagnosis Astray(Diagnosis d) const {
-    for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
-      if (n.field == "writer.zero_tokens") continue;
-      const Expectation other = Expect(n.contract, image_, index_, before_);
-      if (other.outside_writes > 0 || !other.unsettled.empty() ||
-          (step_.kernel == Kernel::kWriter && StoresSkipped(n.contract))) {
-        d.also.push_back(absl::StrCat(n.field, "=", n.changed));
-      }
     }
     return d;
   }
@@ -484,22 +524,53 @@ class Diagnostician {
     return true;
   }
 
-  // Of a writer: "codes-only" or "scales-only" if the pool differs from what is
-  // expected in no other part of any row; else null.
+  // The name of the one part of rows in which what came back differs from what
+  // is expected; null if there are several, or something else differs.
   const char* OnlyPartThatDiffers() const {
-    if (step_.kernel != Kernel::kWriter) return nullptr;
+    const char* only = nullptr;
+    const auto add = [&](const char* part) {
+      if (only == nullptr) only = part;
+      return part != nullptr && only == part;
+    };
     const absl::Span<const std::uint8_t> want =
         oracle::ExpectedPool(expected_, before_);
-    bool codes = false, scales = false;
     for (std::size_t i = 0; i < want.size(); ++i) {
-      if (want[i] == after_.pool[i]) continue;
-      const oracle::PoolPlace place =
-          oracle::PlaceInPool(image_.pool, static_cast<std::int64_t>(i));
-      if (place.slot < 0 || place.byte >= layout_.rope_at) return nullptr;
-      (place.byte < layout_.scales_at ? codes : scales) = true;
+      if (want[i] != after_.pool[i] &&
+          !add(PartOfPool(static_cast<std::int64_t>(i)))) {
+        return nullptr;
+      }
     }
-    if (codes == scales) return nullptr;
-    return codes ? "codes-only" : "scales-only";
+    for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
+      if (!step_.tensors[t].output) continue;
+      for (std::size_t i = 0; i < expected_.outputs[t].size(); ++i) {
+        if (expected_.outputs[t][i] != after_.outputs[t][i] &&
+            !add(
+                PartOfOutput(step_.tensors[t], static_cast<std::int64_t>(i)))) {
+          return nullptr;
+        }
+      }
+    }
+    return only;
+  }
+
+  // Null for a byte of no row, or of a tail that is not rope.
+  const char* PartOfPool(std::int64_t at) const {
+    if (step_.kernel != Kernel::kWriter) return nullptr;
+    const oracle::PoolPlace place = oracle::PlaceInPool(image_.pool, at);
+    if (place.slot < 0) return nullptr;
+    if (place.byte < layout_.scales_at) return "codes-only";
+    if (place.byte < layout_.rope_at) return "scales-only";
+    const Tensor* k_pe = step_.Find(TensorId::kKPe);
+    return k_pe == nullptr || k_pe->shape[1] == 0 ? "tail" : "rope-only";
+  }
+
+  const char* PartOfOutput(const Tensor& tensor, std::int64_t at) const {
+    if (tensor.id != TensorId::kDst || tensor.strides[0] <= 0) return nullptr;
+    const std::int64_t column = at / 2 % tensor.strides[0];
+    if (column >= tensor.shape[1]) return nullptr;
+    if (column < layout_.codes) return "values-only";
+    return step_.step != nullptr && step_.step->gather().nope() ? "tail"
+                                                                : "rope-only";
   }
 
   // Whether `count` is all the damage there is.
@@ -625,6 +696,9 @@ class Diagnostician {
   Expectation expected_;
   bool matches_ = false;
   Damage damage_;
+  // Keys of rules that forbid nothing of what is seen, but predict nothing of
+  // it either.
+  std::vector<std::string> possible_;
 };
 
 }  // namespace

@@ -547,6 +547,44 @@ TEST_F(JudgeTest, ARuleThatReadsForeignMemoryDoesNotExplainEverything) {
 }
 
 // A gather that writes the rows up to a start past the end of dst.
+bool Has(const Diagnosis& d, const std::string& key) {
+  return std::find(d.also.begin(), d.also.end(), key) != d.also.end();
+}
+
+// A row that hit an input of the same call may be what spoils another.
+TEST_F(JudgeTest, WhatFollowsFromRowsInForeignMemoryIsPossible) {
+  Use(kWrite);
+  PoolByte(2, 7) ^= 1;
+  EXPECT_EQ(FirstDiagnosis().key, "codes-only");
+  EXPECT_TRUE(FirstDiagnosis().also.empty());
+  seen_.steps[0].strays.push_back(
+      {.tensor = TensorId::kKvC, .first = 0, .last = 7, .count = 8});
+  EXPECT_EQ(FirstDiagnosis().key, "codes-only");
+  EXPECT_TRUE(Has(FirstDiagnosis(), "writer.slots=NONE_SKIPPED"));
+}
+
+// Wrong codes over a row that held just these change nothing.
+TEST_F(JudgeTest, ARowThatKeepsWrongCodesMayHaveBeenWritten) {
+  Use(kWrite);
+  PoolByte(2, 7) ^= 1;
+  const auto row = seen_.steps[0].pool->begin() + image_.pool.RowAt(2);
+  std::copy_n(row, 656, image_.pool.bytes.begin() + image_.pool.RowAt(2));
+  EXPECT_EQ(FirstDiagnosis().key, "rows-missing");
+  EXPECT_TRUE(Has(FirstDiagnosis(), "codes-only"));
+}
+
+TEST_F(JudgeTest, ACrashMayBeAnyRuleThatReachesOutside) {
+  Use(kWrite);
+  case_.mutable_steps(0)->mutable_write()->mutable_slots()->set_values(1, -3);
+  Use(FormatCaseText(case_));
+  seen_.steps[0].status = CallStatus::kCrash;
+  const Diagnosis d = FirstDiagnosis();
+  for (const char* rule : {"MINUS_ONE_SKIPPED", "NONE_SKIPPED"}) {
+    const std::string key = std::string("writer.slots=") + rule;
+    EXPECT_TRUE(d.key == key || Has(d, key)) << rule;
+  }
+}
+
 TEST_F(JudgeTest, StartsPastTheEndAreARule) {
   Use("pool { page_size: 2 pages: 3 fill { kind: ROWS seed: 3 } } steps { "
       "gather { block_table { rows: 2 columns: 3 pages { values: [1, 2, 0, 1, "

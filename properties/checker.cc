@@ -8,6 +8,7 @@
 #include "corpus/codec.h"
 #include "corpus/contracts.h"
 #include "corpus/value_generator.h"
+#include "oracle/expect.h"
 #include "oracle/validity.h"
 #include "properties/relations.h"
 
@@ -37,6 +38,18 @@ bool IsRelation(const std::string& property) {
   const std::vector<Relation>& all = AllRelations();
   return std::any_of(all.begin(), all.end(),
                      [&](const Relation& r) { return property == r.name; });
+}
+
+// Whether a step reads bytes of the pool under `other` that it does not under
+// `contract`.
+bool ReadsMore(const Contract& other, const Contract& contract,
+               const CaseImage& image, int step) {
+  const std::vector<std::uint8_t> more = PoolReadSet(other, image, step);
+  const std::vector<std::uint8_t> reads = PoolReadSet(contract, image, step);
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    if (more[i] > reads[i]) return true;
+  }
+  return false;
 }
 
 absl::Status RunRelations(const TargetSet& targets, Executor& executor,
@@ -165,7 +178,8 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
     }
   }
   if (check.why != nullptr) return *check.why;
-  // Of rules that let the relation break, one may be the reason.
+  // Of rules that let the relation break, or read what the declared ones do
+  // not, one may be the reason.
   std::vector<std::string> also;
   for (const Relation& r : AllRelations()) {
     if (check.property != r.name || check.kernel != r.kernel) continue;
@@ -173,7 +187,8 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
     for (const Neighbour& n : Neighbours(*contracts[kernel], check.kernel)) {
       Contracts other = contracts;
       other[kernel] = &n.contract;
-      if (!r.applies(other, result.image)) {
+      if (!r.applies(other, result.image) ||
+          ReadsMore(n.contract, *contracts[kernel], result.image, check.step)) {
         also.push_back(absl::StrCat(n.field, "=", n.changed));
       }
     }

@@ -92,13 +92,15 @@ TEST(Puzzles, AFaultThatOnlyUbsanSeesIsMinimised) {
       << f.failure.detail();
   EXPECT_EQ(f.reruns, 3);
   EXPECT_EQ(f.same, 3) << f.note;
-  // Two tokens of a pool of one page, and nothing else.
+  // Two tokens, a row for each at most, and nothing else. Of as many rows,
+  // pages of one row are plainest.
   const auto small = ParseCaseBinary(f.minimal_binary);
   ASSERT_TRUE(small.ok()) << f.note;
   ASSERT_EQ(small->steps_size(), 1);
   const Integers& slots = small->steps(0).write().slots();
   EXPECT_EQ(std::max<int>(slots.values_size(), slots.count()), 2);
-  EXPECT_EQ(small->pool().pages(), 1u);
+  EXPECT_EQ(small->pool().page_size(), 1u);
+  EXPECT_LE(small->pool().pages(), 2u);
 }
 
 TEST(Puzzles, Flaky) {

@@ -215,12 +215,18 @@ bool FuzzMode::MayJudge(const CaseResult& result, std::size_t step) const {
 
 // One fault fails several checks of a step, each with an explanation of its
 // own, some more telling than others. If one of them is known, the step is
-// taken for that; else the most telling one is recorded for all.
+// taken for that; else the most telling one is recorded for all. What a fault
+// leaves behind, in memory that no check sees, may spoil a later call of the
+// same kernel: a later failure that no contract field explains is taken for
+// the earlier one.
 void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
   const CaseChecker& checker = session_->checker();
+  std::bitset<kKernels> failed;
   for (const auto& checks : FailuresBySteps(result)) {
     status_.Add(status_.failures, checks.size());
     const Check& first = *checks[0];
+    const bool again = failed.test(Index(first.kernel));
+    failed.set(Index(first.kernel));
     if (!filter_.ShouldDiagnose(first.kernel, first.property)) {
       status_.Add(status_.undiagnosed, checks.size());
       continue;
@@ -244,6 +250,11 @@ void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
     // What says more of a known cause; a contract field says most.
     auto best = matching(KnownCauses::Match::kNarrower);
     if (best == described.end()) {
+      if (again &&
+          std::all_of(described.begin(), described.end(),
+                      [](const auto& d) { return d.second.field().empty(); })) {
+        continue;
+      }
       best =
           std::find_if(described.begin(), described.end(),
                        [](const auto& d) { return !d.second.field().empty(); });

@@ -72,11 +72,13 @@ inline constexpr int kDecodeColumns = 512;
 struct ExpectOptions {
   // Per query the splits as [first block, end block); instead of the rule.
   const std::vector<std::vector<std::pair<int, int>>>* splits = nullptr;
-  // What wrong kernels do: leave out a split, by its number among those with
-  // keys, or keep the output of earlier blocks when the running maximum moves.
+  // What wrong kernels do: leave out a split, by its number among all or among
+  // those with keys, or keep the output of earlier blocks when the running
+  // maximum moves.
   static constexpr int kNoSplit = -1;
   static constexpr int kLastSplit = -2;  // where there is more than one
   int dropped_split = kNoSplit;
+  bool empty_splits_count = false;
   bool no_rescale = false;
 };
 

@@ -147,10 +147,13 @@ class Diagnostician {
     for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
       if (ClassifyDecode(n.contract, image_, index_).validity ==
           Validity::kInvalid) {
-        return OfNeighbour(n, "refuses a call as under");
+        DecodeDiagnosis d = OfNeighbour(n, "refuses a call as under");
+        // Who refuses everything refuses this as well.
+        d.also.push_back(kRefused);
+        return d;
       }
     }
-    return Pattern("refused-valid",
+    return Pattern(kRefused,
                    absl::StrCat("the decode refuses a ", ValidityName(validity),
                                 " call: ", observed_.message));
   }
@@ -227,7 +230,7 @@ class Diagnostician {
                OfNeighbour(n, "behaves as under"), &rules);
     }
     ByBothScales(rules.whole, &others);
-    if (rules.whole.empty()) ByFaults(&others);
+    ByFaults(&others);
     std::vector<DecodeDiagnosis> all;
     for (std::vector<DecodeDiagnosis>* part :
          {&rules.whole, &rules.mixed, &others.whole, &others.mixed}) {
@@ -239,15 +242,32 @@ class Diagnostician {
       return {};
     }
     DecodeDiagnosis first = std::move(all[0]);
-    for (std::size_t i = 1; i < all.size(); ++i) {
-      if (all[i].key == first.key ||
-          std::find(first.also.begin(), first.also.end(), all[i].key) !=
-              first.also.end()) {
-        continue;
-      }
-      first.also.push_back(std::move(all[i].key));
+    for (std::size_t i = 1; i < all.size(); ++i) AddTo(first, all[i].key);
+    // What forbids nothing that was seen explains it too, if not by itself.
+    for (const Explanations* part : {&rules, &others}) {
+      for (const std::string& key : part->open) AddTo(first, key);
     }
+    AddImpostors(first);
     return first;
+  }
+
+  static void AddTo(DecodeDiagnosis& d, const std::string& key) {
+    if (key == d.key ||
+        std::find(d.also.begin(), d.also.end(), key) != d.also.end()) {
+      return;
+    }
+    d.also.push_back(key);
+  }
+
+  // Who writes nothing, or returns its input, may by chance leave what some
+  // other fault would.
+  void AddImpostors(DecodeDiagnosis& d) const {
+    if (rows_.Untouched()) AddTo(d, kNothing);
+    if (std::all_of(wrong_.begin(), wrong_.end(), [this](std::int64_t row) {
+          return RepeatsQuery(row) != Repeat::kNo;
+        })) {
+      AddTo(d, kRepeats);
+    }
   }
 
   // A kernel's own faults with splits and blocks.
@@ -260,20 +280,23 @@ class Diagnostician {
                      "rises"),
              found);
     options.no_rescale = false;
-    const int splits = MostSplits();
-    for (int split = 0; split < splits; ++split) {
-      options.dropped_split = split;
-      Consider(ExpectDecode(contract_, image_, index_, before_, options),
-               Pattern("split-partial-dropped",
-                       absl::StrCat("the merge leaves out split ", split)),
-               found);
-    }
-    if (splits > 0) {
-      options.dropped_split = ExpectOptions::kLastSplit;
-      Consider(ExpectDecode(contract_, image_, index_, before_, options),
-               Pattern("split-partial-dropped",
-                       "the merge leaves out the last split"),
-               found);
+    for (const bool all : {false, true}) {
+      options.empty_splits_count = all;
+      const int splits = MostSplits(all);
+      for (int split = 0; split < splits; ++split) {
+        options.dropped_split = split;
+        Consider(ExpectDecode(contract_, image_, index_, before_, options),
+                 Pattern(kDropped,
+                         absl::StrCat("the merge leaves out split ", split)),
+                 found);
+      }
+      if (splits > 0) {
+        options.dropped_split = ExpectOptions::kLastSplit;
+        Consider(ExpectDecode(contract_, image_, index_, before_, options),
+                 Pattern(kDropped, "the merge leaves out the last split"),
+                 found);
+      }
+      if (!HasEmptySplits()) break;
     }
   }
 
@@ -320,17 +343,26 @@ class Diagnostician {
                             row / declared_.heads, {});
   }
 
-  // Splits with keys in any query.
-  int MostSplits() const {
+  // The most splits of any query, or those with keys; 0 for one alone.
+  int MostSplits(bool count_empty) const {
     int most = 0;
     for (std::int64_t n = 0; n < declared_.queries; ++n) {
-      int used = 0;
+      int number = 0;
       for (const auto& split : PlanOf(n * declared_.heads).splits) {
-        used += split.keys.first != split.keys.end ? 1 : 0;
+        number += count_empty || split.keys.first != split.keys.end ? 1 : 0;
       }
-      most = std::max(most, used);
+      most = std::max(most, number);
     }
     return most > 1 ? most : 0;
+  }
+
+  bool HasEmptySplits() const {
+    for (std::int64_t n = 0; n < declared_.queries; ++n) {
+      for (const auto& split : PlanOf(n * declared_.heads).splits) {
+        if (split.keys.first == split.keys.end) return true;
+      }
+    }
+    return false;
   }
 
   // ---- 3. patterns
@@ -349,8 +381,11 @@ class Diagnostician {
     return true;
   }
 
-  // The latent part of the query stands in the output. Zeros say nothing.
-  bool RepeatsQuery(std::int64_t row) const {
+  // Whether the latent part of the query stands in the output. Zeros say
+  // little: many faults end in them.
+  enum class Repeat { kNo, kZeros, kYes };
+
+  Repeat RepeatsQuery(std::int64_t row) const {
     const Tensor& q = *step_.Find(TensorId::kQ);
     const oracle::Storage<std::uint16_t> storage(&q);
     const std::int64_t at = row / declared_.heads * q.strides[0] +
@@ -358,11 +393,11 @@ class Diagnostician {
     bool any = false;
     for (int c = 0; c < kDecodeColumns; ++c) {
       const std::int64_t element = at + c * q.strides[2];
-      if (!storage.Has(element)) return false;
-      if (rows_.Out(row, c) != storage[element]) return false;
+      if (!storage.Has(element)) return Repeat::kNo;
+      if (rows_.Out(row, c) != storage[element]) return Repeat::kNo;
       any |= (storage[element] & 0x7fff) != 0;
     }
-    return any;
+    return any ? Repeat::kYes : Repeat::kZeros;
   }
 
   bool Slot0IsFinite() const {
@@ -390,7 +425,7 @@ class Diagnostician {
     std::int64_t repeats = 0;
     for (std::int64_t row : wrong_) {
       const oracle::KeyPlan plan = PlanOf(row);
-      repeats += RepeatsQuery(row) ? 1 : 0;
+      repeats += RepeatsQuery(row) == Repeat::kYes ? 1 : 0;
       nan &= AllNan(row);
       zero &= AllZero(row);
       masked &= plan.masked > 0;
@@ -398,25 +433,29 @@ class Diagnostician {
       lse |= !rows_.LseMatches(declared_, row);
     }
     if (repeats > 0) {
-      return Pattern("repeats-input",
+      return Pattern(kRepeats,
                      absl::StrCat(repeats, " of ", declared_.rows(),
                                   " rows hold the raw bytes of the input, the "
                                   "latent part of the query"));
     }
-    // Where splits are not known the rule says too little to be tested.
-    if (masked && !Slot0IsFinite()) {
-      return {.field = "decode.masked_lanes",
-              .key = "decode.masked_lanes=MASKED_READ_SLOT0",
-              .cause =
-                  "rows with masked lanes are wrong while slot 0 holds NaN "
-                  "or Inf",
-              .also = possible_};
-    }
+    const bool slot0 = masked && !Slot0IsFinite() &&
+                       std::find(possible_.begin(), possible_.end(), kSlot0) !=
+                           possible_.end();
     // One fault of no known shape shows now here, now there.
-    const auto shape = [this](const char* key, const char* cause) {
+    const auto shape = [&](const char* key, const char* cause) {
       DecodeDiagnosis d = Pattern(key, cause);
-      d.also = possible_;
-      if (key != kWrong) d.also.push_back(kWrong);
+      // Where splits are not known the rule says too little to be tested.
+      if (slot0) {
+        d = {.field = "decode.masked_lanes",
+             .key = kSlot0,
+             .cause =
+                 "rows with masked lanes are wrong while slot 0 holds NaN "
+                 "or Inf"};
+        AddTo(d, key);
+      }
+      for (const std::string& other : possible_) AddTo(d, other);
+      AddTo(d, kWrong);
+      AddImpostors(d);
       return d;
     };
     if (nan) return shape("nan-output", "rows of NaN without a reason");
@@ -428,6 +467,10 @@ class Diagnostician {
 
   static constexpr char kWrong[] = "wrong-output-and-lse";
   static constexpr char kNothing[] = "nothing-written";
+  static constexpr char kRepeats[] = "repeats-input";
+  static constexpr char kRefused[] = "refused-valid";
+  static constexpr char kDropped[] = "split-partial-dropped";
+  static constexpr char kSlot0[] = "decode.masked_lanes=MASKED_READ_SLOT0";
 
   const Contract& contract_;
   const CaseImage& image_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -89,7 +90,8 @@ class QueryOracle {
     RunKeys(plan, /*has_scores=*/false, &scores);
     // A split of masked lanes alone, or one whose blocks are not known, may or
     // may not pass on what slot 0 holds.
-    bool open = false;
+    // So may lanes whose sum is no number until a key comes.
+    bool open = std::count(poisoned_.begin(), poisoned_.end(), kOverflows) > 0;
     for (const oracle::KeyPlan::Split& split : plan.splits) {
       open |= split.masked > 0 &&
               (split.keys.first == split.keys.end || !plan.known);
@@ -98,7 +100,8 @@ class QueryOracle {
   }
 
  private:
-  // Columns of slot 0 that are not finite, where masked lanes read it.
+  // Columns of slot 0 that are not finite, where masked lanes read it; and
+  // those whose sum over lanes of weight 1 may not be.
   void ReadSlot0(const oracle::KeyPlan& plan) {
     poisoned_.assign(kDecodeColumns, 0);
     any_poisoned_ = false;
@@ -118,11 +121,18 @@ class QueryOracle {
     dequantiser.Row(bytes_.data() + at, values.data(), radius);
     for (int c = 0; c < kDecodeColumns; ++c) {
       const float scale = scales[c / oracle::kTileColumns].value;
-      if (std::isfinite(values[static_cast<std::size_t>(c)]) &&
-          std::isfinite(scale)) {
+      const double value = values[static_cast<std::size_t>(c)];
+      char& poison = poisoned_[static_cast<std::size_t>(c)];
+      if (!std::isfinite(value) || !std::isfinite(scale)) {
+        poison = kPoisoned;
+      } else if (contract_.decode().empty_row() ==
+                     DecodeContract::UNIT_WEIGHTS &&
+                 2 * std::fabs(value) * static_cast<double>(plan.masked) >
+                     std::numeric_limits<float>::max()) {
+        poison = kOverflows;
+      } else {
         continue;
       }
-      poisoned_[static_cast<std::size_t>(c)] = 1;
       any_poisoned_ = true;
     }
   }
@@ -134,7 +144,7 @@ class QueryOracle {
     for (oracle::SplitOutput& output : *outputs) {
       if (output.value.empty()) continue;  // of an unusable head
       for (int c = 0; c < kDecodeColumns; ++c) {
-        if (poisoned_[static_cast<std::size_t>(c)] == 0) continue;
+        if (poisoned_[static_cast<std::size_t>(c)] != kPoisoned) continue;
         output.value[static_cast<std::size_t>(c)] = oracle::kNaN;
         output.radius[static_cast<std::size_t>(c)] = 0;
       }
@@ -202,11 +212,15 @@ class QueryOracle {
     if (options_.dropped_split != ExpectOptions::kLastSplit) {
       return options_.dropped_split;
     }
-    int used = 0;
+    int number = 0;
     for (const oracle::KeyPlan::Split& split : plan.splits) {
-      used += split.keys.first != split.keys.end ? 1 : 0;
+      number += Counts(split) ? 1 : 0;
     }
-    return used > 1 ? used - 1 : ExpectOptions::kNoSplit;
+    return number > 1 ? number - 1 : ExpectOptions::kNoSplit;
+  }
+
+  bool Counts(const oracle::KeyPlan::Split& split) const {
+    return options_.empty_splits_count || split.keys.first != split.keys.end;
   }
 
   // Logits are computed split by split where they are not given.
@@ -232,8 +246,8 @@ class QueryOracle {
     int number = 0;
     const int dropped = DroppedSplit(plan);
     for (const oracle::KeyPlan::Split& split : plan.splits) {
+      if (Counts(split) && number++ == dropped) continue;
       if (split.keys.first == split.keys.end) continue;
-      if (number++ == dropped) continue;
       if (!has_scores) {
         oracle::ComputeScores(contract_, bytes_, step_, heads_, plan,
                               split.keys, rows_, scores);
@@ -269,7 +283,9 @@ class QueryOracle {
   DecodeExpectation& out_;
   oracle::DequantisedRows* const rows_ = ScratchRows();
   std::vector<oracle::QueryHead> heads_;
-  std::vector<char> poisoned_;  // of slot 0, a flag a column
+  static constexpr char kPoisoned = 1;
+  static constexpr char kOverflows = 2;
+  std::vector<char> poisoned_;  // of slot 0, one a column
   bool any_poisoned_ = false;
   std::int64_t query_ = 0;
   bool usable_scale_ = false;

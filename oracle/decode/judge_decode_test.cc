@@ -248,6 +248,8 @@ TEST(JudgeDecode, RefusingAWiderBufferIsNamed) {
   const DecodeDiagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
   EXPECT_EQ(d.field, "decode.capacity");
+  // Or one that refuses everything.
+  EXPECT_EQ(d.also, std::vector<std::string>{"refused-valid"});
   EXPECT_TRUE(Informs(declared, image, "decode.capacity"));
   // Under that contract the refusal is right.
   Contract refuses = declared;
@@ -295,6 +297,20 @@ TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
   ExpectOptions drop;
   drop.dropped_split = 1;
   EXPECT_EQ(diagnose(ImageOf(c), drop), "split-partial-dropped");
+  // Keys in the last split alone.
+  Indices& last = *CallOf(c).mutable_indices();
+  const Indices both = last;
+  last.set_valid(0);
+  for (const int row : {0, 1}) {
+    SetIndex& key = *last.add_set();
+    key.set_at(160 * row + 150);
+    key.set_value(row);
+  }
+  drop.dropped_split = ExpectOptions::kLastSplit;
+  EXPECT_EQ(diagnose(ImageOf(c), drop), "passed");
+  drop.empty_splits_count = true;
+  EXPECT_EQ(diagnose(ImageOf(c), drop), "split-partial-dropped");
+  last = both;
   CallOf(c).set_splits(1);
   ExpectOptions keep;
   keep.no_rescale = true;
@@ -328,6 +344,25 @@ TEST(JudgeDecode, ImpostorsAreNamed) {
     std::fill(copy.outputs[i].begin(), copy.outputs[i].end(), 0);
     EXPECT_EQ(diagnose(copy), "zero-output");
   }
+}
+
+TEST(JudgeDecode, ZerosMayBeAQueryOfZeros) {
+  Case c = PlainCase();
+  const auto repeats = [&c] {
+    const CaseImage image = ImageOf(c);
+    const Contract builtin = BuiltinContract();
+    StepObservation zeros = Observe(builtin, image);
+    for (auto& bytes : zeros.outputs) std::fill(bytes.begin(), bytes.end(), 0);
+    const std::vector<Check> checks = Checks(builtin, image, zeros);
+    const DecodeDiagnosis d =
+        DiagnoseDecode(builtin, image, 0, image.pool.bytes, zeros,
+                       *Failure(checks, property::kDecodeOut));
+    EXPECT_EQ(d.key, "zero-output");
+    return std::count(d.also.begin(), d.also.end(), "repeats-input");
+  };
+  EXPECT_EQ(repeats(), 0);
+  CallOf(c).mutable_q()->set_pattern(Values::ZERO);
+  EXPECT_EQ(repeats(), 1);
 }
 
 DecodeDiagnosis Named(const Contract& wrong, const CaseImage& image) {

@@ -9,7 +9,6 @@
 #include "corpus/contracts.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/judge_decode.h"
-#include "oracle/decode/keys.h"
 #include "oracle/decode/observed_rows.h"
 #include "oracle/expect.h"
 #include "oracle/validity.h"
@@ -85,6 +84,7 @@ bool WrongDecodeOf(const LedgerEntry& entry, Contract* contract,
   }
   if (entry.target == "mutant:split-partial-dropped") {
     options->dropped_split = ExpectOptions::kLastSplit;
+    options->empty_splits_count = true;
     return true;
   }
   return false;
@@ -166,19 +166,6 @@ class Walker {
            !Expect(*wrong_, image_, index, pool_.bytes).unsettled.empty();
   }
 
-  // Of every query; the oracle numbers the splits with keys only.
-  bool LastSplitHasKeys(const StepImage& step) const {
-    const std::int64_t queries = step.Find(TensorId::kQ)->shape[0];
-    for (std::int64_t query = 0; query < queries; ++query) {
-      const oracle::KeyPlan plan =
-          oracle::PlanKeys(Builtin(), image_.pool, step, query, {});
-      if (plan.splits.empty()) return false;
-      const oracle::KeyRange& keys = plan.splits.back().keys;
-      if (keys.first == keys.end) return false;
-    }
-    return true;
-  }
-
   bool DecodeTriggers(int index) const {
     const StepImage& step = image_.steps[index];
     Contract contract = wrong_.has_value() ? *wrong_ : Builtin();
@@ -188,10 +175,6 @@ class Walker {
     }
     if (entry_.target == "mutant:length-ignored-above-64" &&
         step.Find(TensorId::kQ)->shape[0] <= 64) {
-      return false;
-    }
-    if (options.dropped_split == ExpectOptions::kLastSplit &&
-        !LastSplitHasKeys(step)) {
       return false;
     }
     if (Classify(contract, image_, index).validity == Validity::kInvalid) {

@@ -39,6 +39,19 @@ bool ReduceRequests(Search& search, int step) {
   return progress;
 }
 
+bool DropOneRequest(Search& search, int step) {
+  const int requests =
+      search.best().steps(step).gather().workspace_starts_size();
+  for (int i = requests - 1; i >= 0; --i) {
+    if (search.TryEdit([&](Case& c) {
+          DropRequest(i, c.mutable_steps(step)->mutable_gather());
+        })) {
+      return true;
+    }
+  }
+  return false;
+}
+
 bool ReduceBatch(Search& search, int step) {
   bool progress = false;
   const auto gather = [&](Case& c) -> Gather& {
@@ -100,13 +113,7 @@ bool ReduceGather(Search& search, int step) {
                &model)) {
     // The order is part of the fault only if nothing simpler fails.
     if (search.TryEdit([&](Case& c) { Straighten(&gather(c)); })) return true;
-    const int requests =
-        search.best().steps(step).gather().workspace_starts_size();
-    for (int i = requests - 1; i >= 0; --i) {
-      if (search.TryEdit([&](Case& c) { DropRequest(i, &gather(c)); })) {
-        return true;
-      }
-    }
+    if (DropOneRequest(search, step)) return true;
     // Else, as where requests disagree in number: fewer of all.
     progress |= ReduceRequests(search, step);
     progress |= ReduceBatch(search, step);
@@ -121,6 +128,9 @@ bool ReduceGather(Search& search, int step) {
   for (const GatherModel& smaller : ReductionsOf(model)) {
     if (try_model(smaller)) return true;  // the rest is made anew
   }
+  // A model lays dst out anew, with all that its requests hold: as it stands
+  // one may still be left out.
+  if (DropOneRequest(search, step)) return true;
   if (search.best().steps(step).gather().dst_row_stride() > 584) {
     progress |=
         search.TryEdit([&](Case& c) { gather(c).set_dst_row_stride(584); });

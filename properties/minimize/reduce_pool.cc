@@ -171,6 +171,17 @@ bool SmallerPool(Search& search) {
                            [](Case& c, std::uint64_t v) {
                              Repage(c, static_cast<std::int64_t>(v));
                            });
+  // The same slots in pages of one row each.
+  if (search.best().pool().page_size() > 1) {
+    progress |= search.TryEdit([](Case& c) {
+      Pool& pool = *c.mutable_pool();
+      const std::uint64_t rows = std::uint64_t{pool.page_size()} * pool.pages();
+      if (rows > UINT32_MAX) return;
+      pool.set_page_size(1);
+      pool.set_pages(static_cast<std::uint32_t>(rows));
+      pool.clear_page_stride();
+    });
+  }
   // Padding as small as alignment lets it be.
   const Pool& p = search.best().pool();
   const std::uint64_t row = p.row_bytes() != 0 ? p.row_bytes() : 656;
