@@ -1,0 +1,335 @@
+#include "properties/infer/infer.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/contracts.h"
+#include "properties/fields.h"
+#include "properties/infer/arithmetic.h"
+#include "properties/infer/host_checks.h"
+#include "properties/infer/probes.h"
+#include "properties/infer/proposal.h"
+#include "properties/infer/search.h"
+
+namespace mlafuzz {
+namespace {
+
+constexpr int kArithmeticProbes = 32;
+// Of unexplained fields, how many get a sentence: a diagnosis is slow.
+constexpr int kSentences = 3;
+
+// Field and declared value of all rules of a kernel, in their order.
+std::map<std::string, std::string> ValuesOf(const Contract& contract,
+                                            Kernel kernel) {
+  std::map<std::string, std::string> values;
+  std::vector<Neighbour> neighbours = Neighbours(contract, kernel);
+  if (kernel == Kernel::kDecode) {
+    for (Neighbour& n : ArithmeticNeighbours(contract)) {
+      neighbours.push_back(std::move(n));
+    }
+  }
+  for (Neighbour& n : neighbours) values[n.field] = n.declared;
+  return values;
+}
+
+class Inference {
+ public:
+  Inference(Kernel kernel, const Contract& declared, const TargetSet& targets,
+            Executor& executor, const InferOptions& options)
+      : kernel_(kernel),
+        declared_(declared),
+        targets_(targets),
+        executor_(executor),
+        options_(options) {}
+
+  absl::StatusOr<InferredKernel> Run() {
+    const auto before = executor_.executions();
+    if (absl::Status s = Ask(); !s.ok()) return s;
+    found_ = SearchContract(
+        kernel_, declared_, probes_,
+        {.pairs = !options_.brief, .progress = options_.progress});
+    result_.set_kernel(KernelName(kernel_));
+    result_.set_target(targets_.For(kernel_)->name());
+    result_.set_probes(static_cast<std::uint32_t>(probes_.size()));
+    result_.set_explained_as_declared(
+        static_cast<std::uint32_t>(found_.explained_as_declared));
+    result_.set_explained(static_cast<std::uint32_t>(found_.explained));
+    for (const auto& [number, range] : ranges_) ReportField(number, range);
+    std::uint32_t not_judged = 0;
+    for (const Probe& probe : probes_) {
+      const Fit fit = FitOf(found_.contract, probe);
+      not_judged += fit == Fit::kNotJudged ? 1 : 0;
+      if (fit == Fit::kContradicted && result_.unexplained().empty()) {
+        result_.set_unexplained(Damage(found_.contract, probe));
+      }
+    }
+    result_.set_not_judged(not_judged);
+    if (kernel_ == Kernel::kDecode) {
+      if (absl::Status s = AskForArithmetic(); !s.ok()) return s;
+    }
+    if (!options_.brief) {
+      if (absl::Status s = AskForChecks(); !s.ok()) return s;
+    }
+    *result_.mutable_contract() = found_.contract;
+    const std::size_t k = static_cast<std::size_t>(kernel_);
+    result_.set_executions(
+        static_cast<std::uint32_t>(executor_.executions()[k] - before[k]));
+    return std::move(result_);
+  }
+
+ private:
+  // The probes of a field: [first, end) of all.
+  struct Range {
+    std::size_t first = 0, end = 0;
+  };
+
+  absl::Status Ask() {
+    const std::vector<Field>& fields = AllFields();
+    for (int number = 0; number < static_cast<int>(fields.size()); ++number) {
+      if (fields[static_cast<std::size_t>(number)].kernel != kernel_) continue;
+      options_.progress();
+      std::vector<Probe> own = ProbesFor(number, options_.probes_per_field,
+                                         options_.seed, declared_);
+      if (absl::Status s = RunProbes(targets_, executor_, absl::MakeSpan(own));
+          !s.ok()) {
+        return s;
+      }
+      const std::size_t first = probes_.size();
+      std::move(own.begin(), own.end(), std::back_inserter(probes_));
+      ranges_.push_back({number, {first, probes_.size()}});
+    }
+    std::vector<Probe> others =
+        AnyProbes(kernel_, options_.other_probes, options_.seed, declared_);
+    if (absl::Status s = RunProbes(targets_, executor_, absl::MakeSpan(others));
+        !s.ok()) {
+      return s;
+    }
+    others_.first = probes_.size();
+    std::move(others.begin(), others.end(), std::back_inserter(probes_));
+    others_.end = probes_.size();
+    return absl::OkStatus();
+  }
+
+  absl::Span<const Probe> Of(Range range) const {
+    return absl::MakeConstSpan(probes_).subspan(range.first,
+                                                range.end - range.first);
+  }
+
+  // How a contract does on probes of two kinds.
+  struct Score {
+    int explained = 0;
+    int contradicted = 0;
+  };
+  Score Rate(const Contract& contract,
+             const std::vector<const Probe*>& probes) const {
+    Score score;
+    for (const Probe* probe : probes) {
+      const Fit fit = FitOf(contract, *probe);
+      score.explained += fit == Fit::kExplained ? 1 : 0;
+      score.contradicted += fit == Fit::kContradicted ? 1 : 0;
+    }
+    return score;
+  }
+
+  void ReportField(int number, Range range) {
+    options_.progress();
+    const std::string& name =
+        AllFields()[static_cast<std::size_t>(number)].name;
+    InferredField field;
+    field.set_field(name);
+    field.set_declared(ValuesOf(declared_, kernel_)[name]);
+    field.set_inferred(ValuesOf(found_.contract, kernel_)[name]);
+    std::vector<const Probe*> own;
+    for (const Probe& probe : Of(range)) own.push_back(&probe);
+    Decide(name, own, &field);
+    if (!options_.brief && field.state() == InferredField::UNDECIDED) {
+      // What the cases for this field leave open others may tell.
+      for (const Probe& probe : Of(others_)) own.push_back(&probe);
+      Decide(name, own, &field);
+    }
+    if (field.state() == InferredField::DIFFERS) {
+      field.set_note(OthersThatDo(name));
+    } else if (field.state() == InferredField::UNEXPLAINED) {
+      for (const Probe* probe : own) {
+        if (sentences_ >= kSentences) break;
+        if (FitOf(found_.contract, *probe) != Fit::kContradicted) continue;
+        ++sentences_;
+        field.set_note(Damage(found_.contract, *probe));
+        break;
+      }
+    } else if (options_.brief) {
+      return;
+    }
+    *result_.add_fields() = std::move(field);
+  }
+
+  // Compares the field's values on `probes`.
+  void Decide(const std::string& name, const std::vector<const Probe*>& probes,
+              InferredField* field) const {
+    const Score found = Rate(found_.contract, probes);
+    field->set_probes(
+        static_cast<std::uint32_t>(found.explained + found.contradicted));
+    field->set_explained(static_cast<std::uint32_t>(found.explained));
+    field->clear_equal();
+    int next = -1;
+    for (const Neighbour& n : Neighbours(found_.contract, kernel_)) {
+      if (n.field != name) continue;
+      options_.progress();
+      const int other = Rate(n.contract, probes).explained;
+      if (other == found.explained) field->add_equal(n.changed);
+      if (other <= next) continue;
+      next = other;
+      field->set_next_value(n.changed);
+      field->set_next_best(static_cast<std::uint32_t>(other));
+    }
+    if (field->inferred() != field->declared()) {
+      field->set_state(InferredField::DIFFERS);
+    } else if (found.explained > next) {
+      field->set_state(InferredField::CONFIRMED);
+    } else if (found.contradicted == 0) {
+      field->set_state(InferredField::UNDECIDED);
+    } else {
+      field->set_state(InferredField::UNEXPLAINED);
+    }
+  }
+
+  std::string OthersThatDo(const std::string& name) const {
+    const auto also = found_.also.find(name);
+    if (also == found_.also.end() || also->second.empty()) return "";
+    std::string text = "as well explained by";
+    for (const std::string& change : also->second) {
+      absl::StrAppend(&text, " ", change);
+    }
+    return text;
+  }
+
+  // What the search changed, and if there is time what foretells most words.
+  absl::Status AskForArithmetic() {
+    if (!options_.brief) {
+      std::vector<Probe> probes =
+          ArithmeticProbes(kArithmeticProbes, options_.seed, declared_);
+      if (absl::Status s =
+              RunProbes(targets_, executor_, absl::MakeSpan(probes));
+          !s.ok()) {
+        return s;
+      }
+      options_.progress();
+      for (InferredField& field :
+           FitArithmetic(declared_, probes, &found_.contract)) {
+        *result_.add_arithmetic() = std::move(field);
+      }
+      return absl::OkStatus();
+    }
+    std::map<std::string, std::string> said = ValuesOf(declared_, kernel_);
+    for (const auto& [name, value] : ValuesOf(found_.contract, kernel_)) {
+      if (name.rfind("arithmetic.", 0) != 0 || said[name] == value) continue;
+      InferredField& field = *result_.add_arithmetic();
+      field.set_field(name);
+      field.set_declared(said[name]);
+      field.set_inferred(value);
+      field.set_state(InferredField::DIFFERS);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AskForChecks() {
+    auto checks = TryHostChecks(kernel_, declared_, targets_, executor_,
+                                options_.seed, options_.progress);
+    if (!checks.ok()) return checks.status();
+    std::vector<int> refused;
+    const std::vector<int> promised = HostChecks(declared_, kernel_);
+    int number = 0;
+    for (InferredCheck& check : *checks) {
+      ++number;
+      const bool is_promised =
+          std::find(promised.begin(), promised.end(), number) != promised.end();
+      if (check.state() == InferredCheck::CONFIRMED ||
+          check.state() == InferredCheck::UNDECLARED ||
+          (check.state() == InferredCheck::NOT_CHECKED && is_promised)) {
+        refused.push_back(number);
+      }
+      *result_.add_host_checks() = std::move(check);
+    }
+    SetHostChecks(refused, kernel_, &found_.contract);
+    return absl::OkStatus();
+  }
+
+  const Kernel kernel_;
+  const Contract& declared_;
+  const TargetSet& targets_;
+  Executor& executor_;
+  const InferOptions& options_;
+  std::vector<Probe> probes_;
+  std::vector<std::pair<int, Range>> ranges_;
+  Range others_;
+  SearchResult found_;
+  InferredKernel result_;
+  int sentences_ = 0;
+};
+
+}  // namespace
+
+InferOptions BriefInference() {
+  InferOptions options;
+  options.probes_per_field = 8;
+  options.other_probes = 48;
+  options.brief = true;
+  return options;
+}
+
+absl::StatusOr<InferredKernel> InferKernel(Kernel kernel,
+                                           const Contract& declared,
+                                           const TargetSet& targets,
+                                           Executor& executor,
+                                           const InferOptions& options) {
+  return Inference(kernel, declared, targets, executor, options).Run();
+}
+
+absl::StatusOr<InferResult> Infer(const TargetSet& targets,
+                                  absl::Span<const Kernel> kernels,
+                                  Executor& executor,
+                                  const InferOptions& options) {
+  InferResult result;
+  result.set_schema_version(1);
+  Contract proposal;
+  for (const Kernel kernel : kernels) {
+    const Target& target = *targets.For(kernel);
+    if (!target.Implements(kernel)) continue;
+    auto inferred =
+        InferKernel(kernel, target.contract(), targets, executor, options);
+    if (!inferred.ok()) return inferred.status();
+    AddToProposal(inferred->contract(), kernel, &proposal);
+    *result.add_kernels() = *std::move(inferred);
+  }
+  result.set_description(ProposalText(proposal));
+  return result;
+}
+
+bool Contradicted(const InferResult& result) {
+  const auto wrong = [](const InferredField& field) {
+    return field.state() == InferredField::DIFFERS ||
+           field.state() == InferredField::UNEXPLAINED;
+  };
+  for (const InferredKernel& kernel : result.kernels()) {
+    if (!kernel.unexplained().empty() ||
+        std::any_of(kernel.fields().begin(), kernel.fields().end(), wrong) ||
+        std::any_of(kernel.arithmetic().begin(), kernel.arithmetic().end(),
+                    wrong) ||
+        std::any_of(kernel.host_checks().begin(), kernel.host_checks().end(),
+                    [](const InferredCheck& check) {
+                      return check.state() == InferredCheck::NOT_REFUSED;
+                    })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace mlafuzz
