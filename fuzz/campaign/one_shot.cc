@@ -163,6 +163,15 @@ absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {
                                 "ab.result");
 }
 
+absl::StatusOr<InferResult> InferInWorker(const Engine& engine,
+                                          WorkRequest request) {
+  request.set_mode(WorkRequest::INFER);
+  WatchdogLimits limits;
+  limits.idle_seconds = 600;
+  return RunForResult<InferResult>(engine, std::move(request), limits,
+                                   "infer.result");
+}
+
 absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
                                           WorkRequest request) {
   request.set_mode(WorkRequest::BENCH);

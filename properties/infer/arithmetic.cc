@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "google/protobuf/descriptor.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/observed_rows.h"
@@ -92,8 +94,15 @@ bool Better(const Foretold& a, const Foretold& b) {
   return a.exact > b.exact;
 }
 
-bool AsGood(const Foretold& a, const Foretold& b) {
-  return !Better(a, b) && !Better(b, a);
+// Whether a field should change to `other`. A named value that nothing speaks
+// against stays: a few words more can be chance.
+bool ShouldChange(const Foretold& now, const Foretold& other, bool named) {
+  if (named && now.wrong <= other.wrong) return false;
+  return Better(other, now);
+}
+
+bool IsNamed(absl::string_view value) {
+  return value != "unknown" && !absl::EndsWith(value, "_UNKNOWN");
 }
 
 // All values of a field: that of `contract` first.
@@ -121,11 +130,9 @@ InferredField Report(const Contract& declared, const FieldDescriptor& field,
   report.set_probes(static_cast<std::uint32_t>(best.foretold.words));
   report.set_explained(static_cast<std::uint32_t>(best.foretold.exact));
   bool any = false;
-  Foretold next, of_declared = best.foretold;
-  for (std::size_t i = 0; i < rated.size(); ++i) {
-    if (rated[i].value == report.declared()) of_declared = rated[i].foretold;
-    if (i == 0) continue;
-    if (AsGood(rated[i].foretold, best.foretold)) {
+  Foretold next;
+  for (std::size_t i = 1; i < rated.size(); ++i) {
+    if (!Better(best.foretold, rated[i].foretold)) {
       report.add_equal(rated[i].value);
     }
     if (!any || Better(rated[i].foretold, next)) {
@@ -136,11 +143,10 @@ InferredField Report(const Contract& declared, const FieldDescriptor& field,
     }
   }
   if (report.inferred() != report.declared()) {
-    report.set_state(of_declared.wrong > best.foretold.wrong
-                         ? InferredField::DIFFERS
-                         : InferredField::SUGGESTED);
+    report.set_state(IsNamed(report.declared()) ? InferredField::DIFFERS
+                                                : InferredField::SUGGESTED);
   } else {
-    report.set_state(!any || report.equal_size() > 0
+    report.set_state(!any || best.foretold.wrong > 0 || report.equal_size() > 0
                          ? InferredField::UNDECIDED
                          : InferredField::CONFIRMED);
   }
@@ -195,9 +201,10 @@ std::vector<InferredField> FitArithmetic(const Contract& declared,
   const google::protobuf::Descriptor& type = *Arithmetic::descriptor();
   Foretold foretold = Foretell(*contract, probes);
   std::vector<InferredField> reports;
-  bool changed = true;
-  for (int round = 0; changed && round < kRounds; ++round) {
-    changed = false;
+  bool fixed = false;
+  for (int round = 0;; ++round) {
+    const bool may_change = !fixed && round < kRounds;
+    bool changed = false;
     reports.clear();
     for (int i = 0; i < type.field_count(); ++i) {
       const FieldDescriptor& field = *type.field(i);
@@ -207,7 +214,9 @@ std::vector<InferredField> FitArithmetic(const Contract& declared,
           rated.begin(), rated.end(), [](const Rated& a, const Rated& b) {
             return Better(a.foretold, b.foretold);
           });
-      if (best != rated.begin()) {
+      if (may_change && best != rated.begin() &&
+          ShouldChange(foretold, best->foretold,
+                       IsNamed(rated.front().value))) {
         std::swap(*best, rated.front());
         *contract = rated.front().contract;
         foretold = rated.front().foretold;
@@ -215,6 +224,13 @@ std::vector<InferredField> FitArithmetic(const Contract& declared,
       }
       reports.push_back(Report(declared, field, rated));
     }
+    if (changed) continue;
+    if (fixed || foretold.wrong == 0) break;
+    // No arithmetic makes it right, so what is wrong is something else, which
+    // says nothing of arithmetic.
+    *contract->mutable_arithmetic() = declared.arithmetic();
+    foretold = Foretell(*contract, probes);
+    fixed = true;
   }
   return reports;
 }

@@ -55,13 +55,13 @@ class Inference {
     found_ = SearchContract(
         kernel_, declared_, probes_,
         {.pairs = !options_.brief, .progress = options_.progress});
+    DropExcuses();
     result_.set_kernel(KernelName(kernel_));
     result_.set_target(targets_.For(kernel_)->name());
     result_.set_probes(static_cast<std::uint32_t>(probes_.size()));
     result_.set_explained_as_declared(
-        static_cast<std::uint32_t>(found_.explained_as_declared));
-    result_.set_explained(static_cast<std::uint32_t>(found_.explained));
-    for (const auto& [number, range] : ranges_) ReportField(number, range);
+        static_cast<std::uint32_t>(found_.as_declared.explained));
+    result_.set_explained(static_cast<std::uint32_t>(found_.tally.explained));
     std::uint32_t not_judged = 0;
     for (const Probe& probe : probes_) {
       const Fit fit = FitOf(found_.contract, probe);
@@ -71,13 +71,15 @@ class Inference {
       }
     }
     result_.set_not_judged(not_judged);
+    sharp_ = found_.contract;
     if (kernel_ == Kernel::kDecode) {
       if (absl::Status s = AskForArithmetic(); !s.ok()) return s;
     }
+    for (const auto& [number, range] : ranges_) ReportField(number, range);
     if (!options_.brief) {
       if (absl::Status s = AskForChecks(); !s.ok()) return s;
     }
-    *result_.mutable_contract() = found_.contract;
+    *result_.mutable_contract() = sharp_;
     const std::size_t k = static_cast<std::size_t>(kernel_);
     result_.set_executions(
         static_cast<std::uint32_t>(executor_.executions()[k] - before[k]));
@@ -122,20 +124,31 @@ class Inference {
                                                 range.end - range.first);
   }
 
-  // How a contract does on probes of two kinds.
-  struct Score {
-    int explained = 0;
-    int contradicted = 0;
-  };
-  Score Rate(const Contract& contract,
-             const std::vector<const Probe*>& probes) const {
-    Score score;
-    for (const Probe* probe : probes) {
-      const Fit fit = FitOf(contract, *probe);
-      score.explained += fit == Fit::kExplained ? 1 : 0;
-      score.contradicted += fit == Fit::kContradicted ? 1 : 0;
+  static Tally Rate(const Contract& contract,
+                    const std::vector<const Probe*>& probes) {
+    Tally tally;
+    for (const Probe* probe : probes) tally.Add(FitOf(contract, *probe));
+    return tally;
+  }
+
+  // Undoes changes that do not explain most of what was asked for their field:
+  // they excuse a fault that is none of theirs.
+  void DropExcuses() {
+    const std::map<std::string, std::string> said =
+        ValuesOf(declared_, kernel_);
+    for (const auto& [number, range] : ranges_) {
+      const std::string& name =
+          AllFields()[static_cast<std::size_t>(number)].name;
+      if (ValuesOf(found_.contract, kernel_)[name] == said.at(name)) continue;
+      const Tally own = TallyOf(found_.contract, Of(range));
+      if (own.explained > own.contradicted) continue;
+      for (Neighbour& n : Neighbours(found_.contract, kernel_)) {
+        if (n.field != name || n.changed != said.at(name)) continue;
+        found_.contract = std::move(n.contract);
+        found_.tally = TallyOf(found_.contract, probes_);
+        break;
+      }
     }
-    return score;
   }
 
   void ReportField(int number, Range range) {
@@ -148,11 +161,16 @@ class Inference {
     field.set_inferred(ValuesOf(found_.contract, kernel_)[name]);
     std::vector<const Probe*> own;
     for (const Probe& probe : Of(range)) own.push_back(&probe);
-    Decide(name, own, &field);
+    Decide(found_.contract, name, own, &field);
     if (!options_.brief && field.state() == InferredField::UNDECIDED) {
-      // What the cases for this field leave open others may tell.
+      // What the cases for this field leave open others may tell,
       for (const Probe& probe : Of(others_)) own.push_back(&probe);
-      Decide(name, own, &field);
+      Decide(found_.contract, name, own, &field);
+    }
+    if (field.state() == InferredField::UNDECIDED &&
+        Rate(sharp_, own).contradicted == 0) {
+      // or narrower bounds.
+      Decide(sharp_, name, own, &field);
     }
     if (field.state() == InferredField::DIFFERS) {
       field.set_note(OthersThatDo(name));
@@ -170,16 +188,17 @@ class Inference {
     *result_.add_fields() = std::move(field);
   }
 
-  // Compares the field's values on `probes`.
-  void Decide(const std::string& name, const std::vector<const Probe*>& probes,
+  // Compares the values of one of `contract`'s fields on `probes`.
+  void Decide(const Contract& contract, const std::string& name,
+              const std::vector<const Probe*>& probes,
               InferredField* field) const {
-    const Score found = Rate(found_.contract, probes);
+    const Tally found = Rate(contract, probes);
     field->set_probes(
         static_cast<std::uint32_t>(found.explained + found.contradicted));
     field->set_explained(static_cast<std::uint32_t>(found.explained));
     field->clear_equal();
     int next = -1;
-    for (const Neighbour& n : Neighbours(found_.contract, kernel_)) {
+    for (const Neighbour& n : Neighbours(contract, kernel_)) {
       if (n.field != name) continue;
       options_.progress();
       const int other = Rate(n.contract, probes).explained;
@@ -210,7 +229,7 @@ class Inference {
     return text;
   }
 
-  // What the search changed, and if there is time what foretells most words.
+  // What foretells most words; if there is no time, what the search changed.
   absl::Status AskForArithmetic() {
     if (!options_.brief) {
       std::vector<Probe> probes =
@@ -221,15 +240,17 @@ class Inference {
         return s;
       }
       options_.progress();
-      for (InferredField& field :
-           FitArithmetic(declared_, probes, &found_.contract)) {
+      for (InferredField& field : FitArithmetic(declared_, probes, &sharp_)) {
         *result_.add_arithmetic() = std::move(field);
       }
       return absl::OkStatus();
     }
     std::map<std::string, std::string> said = ValuesOf(declared_, kernel_);
     for (const auto& [name, value] : ValuesOf(found_.contract, kernel_)) {
-      if (name.rfind("arithmetic.", 0) != 0 || said[name] == value) continue;
+      if (name.rfind("arithmetic.", 0) != 0 || said[name] == value ||
+          found_.tally.contradicted > 0) {
+        continue;
+      }
       InferredField& field = *result_.add_arithmetic();
       field.set_field(name);
       field.set_declared(said[name]);
@@ -257,7 +278,7 @@ class Inference {
       }
       *result_.add_host_checks() = std::move(check);
     }
-    SetHostChecks(refused, kernel_, &found_.contract);
+    SetHostChecks(refused, kernel_, &sharp_);
     return absl::OkStatus();
   }
 
@@ -270,6 +291,7 @@ class Inference {
   std::vector<std::pair<int, Range>> ranges_;
   Range others_;
   SearchResult found_;
+  Contract sharp_;  // found_.contract with the arithmetic that fits best
   InferredKernel result_;
   int sentences_ = 0;
 };

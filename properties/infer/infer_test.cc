@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "corpus/contracts.h"
@@ -167,6 +168,81 @@ INSTANTIATE_TEST_SUITE_P(
       }
       return name;
     });
+
+// What no contract describes is not pressed into one.
+TEST(Infer, AFaultWithoutAFieldIsUnexplained) {
+  for (const auto& [target, kernel] :
+       {std::pair("mutant:does-nothing", Kernel::kWriter),
+        std::pair("mutant:does-nothing", Kernel::kDecode),
+        std::pair("mutant:split-partial-dropped", Kernel::kDecode),
+        std::pair("mutant:payload-fallthrough", Kernel::kWriter)}) {
+    const InferredKernel found = InferAs(target, kernel, BuiltinContract());
+    EXPECT_NE(found.unexplained(), "") << target;
+    for (const auto* fields : {&found.fields(), &found.arithmetic()}) {
+      for (const InferredField& f : *fields) {
+        EXPECT_NE(f.state(), InferredField::DIFFERS) << f.DebugString();
+      }
+    }
+    InferResult result;
+    *result.add_kernels() = found;
+    EXPECT_TRUE(Contradicted(result)) << target;
+  }
+}
+
+TEST(Infer, AMisuseThatIsTakenIsTold) {
+  const InferredKernel found =
+      InferAs("mutant:does-nothing", Kernel::kConvert, BuiltinContract());
+  ASSERT_EQ(found.host_checks_size(), 2);
+  EXPECT_EQ(found.host_checks(1).check(), "CONVERT_CHECK_TOKENS");
+  EXPECT_EQ(found.host_checks(1).state(), InferredCheck::NOT_REFUSED);
+}
+
+TEST(Infer, UnknownArithmeticIsFound) {
+  Contract declared = BuiltinContract();
+  declared.clear_arithmetic();
+  const InferredKernel found = InferAs("builtin", Kernel::kDecode, declared);
+  EXPECT_THAT(Differing(found), IsEmpty());
+  EXPECT_EQ(found.unexplained(), "");
+  const Arithmetic& arithmetic = found.contract().arithmetic();
+  EXPECT_EQ(arithmetic.dequantised(), Arithmetic::DEQUANTISED_BF16);
+  EXPECT_EQ(arithmetic.query(), Arithmetic::QUERY_BF16);
+  EXPECT_EQ(arithmetic.weights(), Arithmetic::WEIGHTS_BF16);
+  EXPECT_EQ(arithmetic.block(), 64u);
+  EXPECT_EQ(arithmetic.partials(), Arithmetic::PARTIALS_FP32);
+}
+
+TEST(Infer, AWrongArithmeticIsNamed) {
+  Contract declared = BuiltinContract();
+  declared.mutable_arithmetic()->set_dequantised(Arithmetic::DEQUANTISED_FP32);
+  const InferredKernel found = InferAs("builtin", Kernel::kDecode, declared);
+  EXPECT_THAT(Differing(found),
+              ElementsAreArray({"arithmetic.dequantised=DEQUANTISED_BF16"}));
+}
+
+// What a kernel leaves to its caller is not sent.
+TEST(Infer, LessIsPromisedLessIsSent) {
+  Contract declared = BuiltinContract();
+  declared.mutable_writer()->set_slots(WriterContract::MINUS_ONE_SKIPPED);
+  const InferredKernel found =
+      InferAs("mutant:writer-negative-slot", Kernel::kWriter, declared);
+  EXPECT_THAT(Differing(found), IsEmpty());
+  EXPECT_EQ(found.unexplained(), "");
+}
+
+TEST(Infer, TheDescriptionSaysWhatWasFound) {
+  const auto targets = MakeTargetSet("builtin:pow2");
+  const std::unique_ptr<Executor> executor = MakeHostExecutor();
+  const auto result =
+      Infer(*targets, {Kernel::kWriter}, *executor, BriefInference());
+  ASSERT_TRUE(result.ok());
+  const auto parsed = ParseContractText(result->description().substr(
+      result->description().find('{') + 1,
+      result->description().rfind('}') - result->description().find('{') - 1));
+  ASSERT_TRUE(parsed.ok()) << parsed.status() << result->description();
+  EXPECT_EQ(
+      parsed->writer().SerializeAsString(),
+      targets->For(Kernel::kWriter)->contract().writer().SerializeAsString());
+}
 
 }  // namespace
 }  // namespace mlafuzz

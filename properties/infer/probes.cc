@@ -135,6 +135,8 @@ absl::Status RunProbes(const TargetSet& targets, Executor& executor,
 
 Fit FitOf(const Contract& contract, const Probe& probe) {
   Fit fit = Fit::kExplained;
+  // Where anything is right as output and LSE of each decode.
+  bool foretells = false, decodes = false;
   for (const Check& check :
        Judge(ForAll(contract), probe.image, probe.observation)) {
     if (IsFailure(check.verdict)) return Fit::kContradicted;
@@ -142,8 +144,20 @@ Fit FitOf(const Contract& contract, const Probe& probe) {
         check.verdict == Verdict::kSkipped) {
       fit = Fit::kNotJudged;
     }
+    if (check.property != property::kDecodeOut &&
+        check.property != property::kDecodeLse) {
+      continue;
+    }
+    decodes = true;
+    foretells |= check.verdict == Verdict::kPass;
   }
-  return fit;
+  return decodes && !foretells ? Fit::kNotJudged : fit;
+}
+
+Tally TallyOf(const Contract& contract, absl::Span<const Probe> probes) {
+  Tally tally;
+  for (const Probe& probe : probes) tally.Add(FitOf(contract, probe));
+  return tally;
 }
 
 std::string Damage(const Contract& contract, const Probe& probe) {

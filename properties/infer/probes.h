@@ -55,9 +55,27 @@ absl::Status RunProbes(const TargetSet& targets, Executor& executor,
 enum class Fit {
   kExplained,     // no check fails
   kContradicted,  // some check does
-  kNotJudged,     // it leaves the matter to the caller
+  kNotJudged,     // it leaves the matter to the caller, or foretells nothing
 };
 Fit FitOf(const Contract& contract, const Probe& probe);
+
+// What a contract says of many.
+struct Tally {
+  int explained = 0;
+  int contradicted = 0;
+
+  void Add(Fit fit) {
+    explained += fit == Fit::kExplained ? 1 : 0;
+    contradicted += fit == Fit::kContradicted ? 1 : 0;
+  }
+  // Fewer contradictions; then more that is explained and not merely left open.
+  bool BetterThan(const Tally& other) const {
+    return contradicted != other.contradicted
+               ? contradicted < other.contradicted
+               : explained > other.explained;
+  }
+};
+Tally TallyOf(const Contract& contract, absl::Span<const Probe> probes);
 
 // Why `contract`, which contradicts it, does: the damage as one sentence.
 std::string Damage(const Contract& contract, const Probe& probe);

@@ -27,21 +27,21 @@ std::vector<const Probe*> SpreadOver(const std::vector<const Probe*>& all,
   return some;
 }
 
-int CountExplained(const Contract& contract,
-                   const std::vector<const Probe*>& probes) {
+int CountExcused(const Contract& contract,
+                 const std::vector<const Probe*>& failing) {
   return static_cast<int>(
-      std::count_if(probes.begin(), probes.end(), [&](const Probe* probe) {
-        return FitOf(contract, *probe) == Fit::kExplained;
+      std::count_if(failing.begin(), failing.end(), [&](const Probe* probe) {
+        return FitOf(contract, *probe) != Fit::kContradicted;
       }));
 }
 
-// A neighbour with how many failing probes of a sample it explains.
+// A neighbour with how many failing probes of a sample it does not contradict.
 struct Candidate {
   Contract contract;
   std::string field;   // of one change
   std::string change;  // "writer.tail=TAIL_UNCHANGED"
   int gain = 0;
-  int explained = 0;      // of all
+  Tally tally;            // on all
   std::size_t order = 0;  // in which it was found
 };
 
@@ -72,8 +72,8 @@ class Search {
   SearchResult Run(const Contract& declared) {
     SearchResult result;
     result.contract = declared;
-    result.explained_as_declared = Explained(declared, probes_);
-    result.explained = result.explained_as_declared;
+    result.as_declared = TallyOf(declared, probes_);
+    result.tally = result.as_declared;
     Climb(&result);
     if (options_.pairs && !Failing(result.contract).empty()) {
       TryPairs(declared, &result);
@@ -112,7 +112,7 @@ class Search {
       std::vector<Candidate> candidates;
       for (Neighbour& n : All(result->contract)) {
         options_.progress();
-        const int gain = CountExplained(n.contract, sample);
+        const int gain = CountExcused(n.contract, sample);
         if (gain == 0) continue;
         candidates.push_back({std::move(n.contract), n.field,
                               absl::StrCat(n.field, "=", n.changed), gain});
@@ -122,25 +122,24 @@ class Search {
     }
   }
 
-  // The first of those that explain most; false if none explains more than now.
+  // The first of the best; false if none is better than what there is.
   bool Take(std::vector<Candidate>& candidates, SearchResult* result) {
     const Candidate* best = nullptr;
     for (Candidate& c : candidates) {
       options_.progress();
-      c.explained = Explained(c.contract, probes_);
-      if (best == nullptr || c.explained > best->explained) best = &c;
+      c.tally = TallyOf(c.contract, probes_);
+      if (best == nullptr || c.tally.BetterThan(best->tally)) best = &c;
     }
-    if (best == nullptr || best->explained <= result->explained) return false;
+    if (best == nullptr || !best->tally.BetterThan(result->tally)) return false;
     std::vector<std::string>& also = result->also[best->field];
     also.clear();
     for (const Candidate& c : candidates) {
-      if (&c != best && c.field != best->field &&
-          c.explained == best->explained) {
+      if (c.field != best->field && !best->tally.BetterThan(c.tally)) {
         also.push_back(c.change);
       }
     }
     result->contract = best->contract;
-    result->explained = best->explained;
+    result->tally = best->tally;
     return true;
   }
 
@@ -173,13 +172,13 @@ class Search {
     if (Take(candidates, result)) Climb(result);
   }
 
-  // 0 if the first two are not explained: most pairs explain nothing.
+  // 0 if the first two stay contradicted: most pairs do nothing.
   static int PairGain(const Contract& contract,
                       const std::vector<const Probe*>& sample) {
     int gain = 0;
     for (std::size_t i = 0; i < sample.size(); ++i) {
       if (i == 2 && gain == 0) return 0;
-      gain += FitOf(contract, *sample[i]) == Fit::kExplained ? 1 : 0;
+      gain += FitOf(contract, *sample[i]) != Fit::kContradicted ? 1 : 0;
     }
     return gain;
   }
@@ -195,10 +194,10 @@ class Search {
       for (Neighbour& n : All(result->contract)) {
         if (n.changed != values[n.field]) continue;
         options_.progress();
-        const int explained = Explained(n.contract, probes_);
-        if (explained < result->explained) continue;
+        const Tally tally = TallyOf(n.contract, probes_);
+        if (result->tally.BetterThan(tally)) continue;
         result->contract = std::move(n.contract);
-        result->explained = explained;
+        result->tally = tally;
         result->also.erase(n.field);
         undone = true;
         break;
@@ -212,13 +211,6 @@ class Search {
 };
 
 }  // namespace
-
-int Explained(const Contract& contract, absl::Span<const Probe> probes) {
-  return static_cast<int>(
-      std::count_if(probes.begin(), probes.end(), [&](const Probe& probe) {
-        return FitOf(contract, probe) == Fit::kExplained;
-      }));
-}
 
 SearchResult SearchContract(Kernel kernel, const Contract& declared,
                             absl::Span<const Probe> probes,

@@ -14,27 +14,24 @@
 
 namespace mlafuzz {
 
-// How many of `probes` a contract explains.
-int Explained(const Contract& contract, absl::Span<const Probe> probes);
-
 struct SearchResult {
-  Contract contract;  // explains at least as many as the declared one
-  int explained_as_declared = 0;
-  int explained = 0;
-  // Of each changed field, other single changes that explained as much:
+  Contract contract;  // at least as good as the declared one
+  Tally as_declared;
+  Tally tally;
+  // Of each changed field, other single changes that did as well:
   // "writer.tail=TAIL_UNCHANGED".
   std::map<std::string, std::vector<std::string>> also;
 };
 
 struct SearchOptions {
-  // Where one change at a time explains too little, two at once.
+  // Where one change at a time does too little, two at once.
   bool pairs = true;
   std::function<void()> progress = [] {};  // called now and then
 };
 
-// The contract next to `declared` that explains most of `probes`, one changed
-// field after the other, the best first; changes without which it explains as
-// much are undone. For a decode its arithmetic is searched too.
+// The contract next to `declared` that is best for `probes` (Tally), one
+// changed field after the other, the best first; changes without which it is as
+// good are undone. For a decode its arithmetic is searched too.
 SearchResult SearchContract(Kernel kernel, const Contract& declared,
                             absl::Span<const Probe> probes,
                             const SearchOptions& options);
