@@ -120,6 +120,83 @@ std::vector<Rated> Rate(const Contract& contract, const Foretold& foretold,
   return rated;
 }
 
+std::vector<const FieldDescriptor*> VariedFields() {
+  std::vector<const FieldDescriptor*> fields;
+  for (int i = 0; i < Arithmetic::descriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = Arithmetic::descriptor()->field(i);
+    if (Varies(*field)) fields.push_back(field);
+  }
+  return fields;
+}
+
+bool IsNamedIn(const Contract& contract, const FieldDescriptor& field) {
+  return IsNamed(ValueText(contract.arithmetic(), field));
+}
+
+// A contract with what it foretells.
+struct Fitted {
+  Contract contract;
+  Foretold foretold;
+};
+
+// One field after the other, each at its best, until none changes.
+Fitted Ascend(const Contract& declared, const Contract& start,
+              absl::Span<const Probe> probes) {
+  Fitted fitted{start, Foretell(start, probes)};
+  bool changed = true;
+  for (int round = 0; changed && round < kRounds; ++round) {
+    changed = false;
+    for (const FieldDescriptor* field : VariedFields()) {
+      const bool named = IsNamedIn(declared, *field);
+      std::vector<Rated> rated =
+          Rate(fitted.contract, fitted.foretold, *field, probes);
+      const auto best = std::min_element(
+          rated.begin(), rated.end(), [](const Rated& a, const Rated& b) {
+            return Better(a.foretold, b.foretold);
+          });
+      if (!ShouldChange(fitted.foretold, best->foretold, named)) continue;
+      fitted = {std::move(best->contract), best->foretold};
+      changed = true;
+    }
+  }
+  return fitted;
+}
+
+// `contract` with builtin's value for every field that it leaves unknown: a
+// second start, because some fields show only where others are known.
+Contract Filled(const Contract& contract) {
+  const Contract builtin = BuiltinContract();
+  Contract filled = contract;
+  for (const FieldDescriptor* field : VariedFields()) {
+    if (IsNamedIn(contract, *field)) continue;
+    std::vector<Neighbour> others;
+    AppendOthers(filled, *field, &others);
+    for (const Neighbour& n : others) {
+      if (n.changed == ValueText(builtin.arithmetic(), *field)) {
+        filled = n.contract;
+      }
+    }
+  }
+  return filled;
+}
+
+// Takes back what foretells no word more than "unknown" does.
+void Unsay(const Contract& declared, absl::Span<const Probe> probes,
+           Fitted* fitted) {
+  for (const FieldDescriptor* field : VariedFields()) {
+    if (IsNamedIn(declared, *field) || !IsNamedIn(fitted->contract, *field)) {
+      continue;
+    }
+    Fitted without = *fitted;
+    Arithmetic& arithmetic = *without.contract.mutable_arithmetic();
+    arithmetic.GetReflection()->ClearField(&arithmetic, field);
+    without.foretold = Foretell(without.contract, probes);
+    if (!Better(fitted->foretold, without.foretold)) {
+      *fitted = std::move(without);
+    }
+  }
+}
+
 InferredField Report(const Contract& declared, const FieldDescriptor& field,
                      const std::vector<Rated>& rated) {
   InferredField report;
@@ -198,39 +275,26 @@ Foretold Foretell(const Contract& contract, absl::Span<const Probe> probes) {
 std::vector<InferredField> FitArithmetic(const Contract& declared,
                                          absl::Span<const Probe> probes,
                                          Contract* contract) {
-  const google::protobuf::Descriptor& type = *Arithmetic::descriptor();
-  Foretold foretold = Foretell(*contract, probes);
-  std::vector<InferredField> reports;
-  bool fixed = false;
-  for (int round = 0;; ++round) {
-    const bool may_change = !fixed && round < kRounds;
-    bool changed = false;
-    reports.clear();
-    for (int i = 0; i < type.field_count(); ++i) {
-      const FieldDescriptor& field = *type.field(i);
-      if (!Varies(field)) continue;
-      std::vector<Rated> rated = Rate(*contract, foretold, field, probes);
-      const auto best = std::min_element(
-          rated.begin(), rated.end(), [](const Rated& a, const Rated& b) {
-            return Better(a.foretold, b.foretold);
-          });
-      if (may_change && best != rated.begin() &&
-          ShouldChange(foretold, best->foretold,
-                       IsNamed(rated.front().value))) {
-        std::swap(*best, rated.front());
-        *contract = rated.front().contract;
-        foretold = rated.front().foretold;
-        changed = true;
-      }
-      reports.push_back(Report(declared, field, rated));
-    }
-    if (changed) continue;
-    if (fixed || foretold.wrong == 0) break;
+  Fitted fitted = Ascend(declared, *contract, probes);
+  const Contract filled = Filled(*contract);
+  if (filled.SerializeAsString() != contract->SerializeAsString()) {
+    Fitted other = Ascend(declared, filled, probes);
+    if (Better(other.foretold, fitted.foretold)) fitted = std::move(other);
+  }
+  if (fitted.foretold.wrong > 0) {
     // No arithmetic makes it right, so what is wrong is something else, which
     // says nothing of arithmetic.
-    *contract->mutable_arithmetic() = declared.arithmetic();
-    foretold = Foretell(*contract, probes);
-    fixed = true;
+    *fitted.contract.mutable_arithmetic() = declared.arithmetic();
+    fitted.foretold = Foretell(fitted.contract, probes);
+  } else {
+    Unsay(declared, probes, &fitted);
+  }
+  *contract = fitted.contract;
+  std::vector<InferredField> reports;
+  for (const FieldDescriptor* field : VariedFields()) {
+    reports.push_back(
+        Report(declared, *field,
+               Rate(fitted.contract, fitted.foretold, *field, probes)));
   }
   return reports;
 }

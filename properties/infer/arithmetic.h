@@ -27,7 +27,8 @@ struct Foretold {
 Foretold Foretell(const Contract& contract, absl::Span<const Probe> probes);
 
 // The arithmetic that foretells most words among those that contradict least,
-// one field at a time until nothing changes, beginning at what `contract` says;
+// one field at a time until nothing changes, beginning at what `contract` says,
+// and where that leaves fields unknown, at builtin's values for them too;
 // a value that it names and nothing contradicts stays, and all is as
 // declared, and undecided, if some word is contradicted whatever it is. The
 // result is left there. One entry a field. `declared` is what the target says.

@@ -131,9 +131,10 @@ class Inference {
     return tally;
   }
 
-  // Undoes changes that do not explain most of what was asked for their field:
-  // they excuse a fault that is none of theirs.
+  // Where a fault remains, undoes changes that do not explain most of what was
+  // asked for their field: they excuse some of what is no doing of theirs.
   void DropExcuses() {
+    if (found_.tally.contradicted == 0) return;
     const std::map<std::string, std::string> said =
         ValuesOf(declared_, kernel_);
     for (const auto& [number, range] : ranges_) {
@@ -174,6 +175,11 @@ class Inference {
     }
     if (field.state() == InferredField::DIFFERS) {
       field.set_note(OthersThatDo(name));
+      if (const std::size_t left = own.size() - field.probes(); left > 0) {
+        field.set_note(
+            absl::StrCat("leaves ", left, " of its probes to the caller",
+                         field.note().empty() ? "" : "; ", field.note()));
+      }
     } else if (field.state() == InferredField::UNEXPLAINED) {
       for (const Probe* probe : own) {
         if (sentences_ >= kSentences) break;
