@@ -167,7 +167,8 @@ absl::StatusOr<InferResult> InferInWorker(const Engine& engine,
                                           WorkRequest request) {
   request.set_mode(WorkRequest::INFER);
   WatchdogLimits limits;
-  limits.idle_seconds = 600;
+  // Of a look before a campaign nobody wants to wait for a kernel that hangs.
+  limits.idle_seconds = request.brief() ? 10 : 600;
   return RunForResult<InferResult>(engine, std::move(request), limits,
                                    "infer.result");
 }

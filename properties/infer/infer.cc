@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "corpus/contracts.h"
+#include "corpus/observation.h"
 #include "properties/fields.h"
 #include "properties/infer/arithmetic.h"
 #include "properties/infer/host_checks.h"
@@ -37,6 +38,27 @@ std::map<std::string, std::string> ValuesOf(const Contract& contract,
   }
   for (Neighbour& n : neighbours) values[n.field] = n.declared;
   return values;
+}
+
+// Whether a call took so long, or its process with it, that more of the kind
+// are not worth it: all that end so are unexplained.
+bool EndsBadly(absl::Span<const Probe> probes, bool brief) {
+  for (const Probe& probe : probes) {
+    for (const StepObservation& step : probe.observation.steps) {
+      switch (step.status) {
+        case CallStatus::kHang:
+          return true;
+        case CallStatus::kCrash:
+        case CallStatus::kOutOfMemory:
+        case CallStatus::kProtocol:
+          if (brief) return true;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+  return false;
 }
 
 class Inference {
@@ -106,6 +128,9 @@ class Inference {
       const std::size_t first = probes_.size();
       std::move(own.begin(), own.end(), std::back_inserter(probes_));
       ranges_.push_back({number, {first, probes_.size()}});
+      if (EndsBadly(Of(ranges_.back().second), options_.brief)) {
+        return absl::OkStatus();
+      }
     }
     std::vector<Probe> others =
         AnyProbes(kernel_, options_.other_probes, options_.seed, declared_);
