@@ -40,9 +40,10 @@ std::map<std::string, std::string> ValuesOf(const Contract& contract,
   return values;
 }
 
-// Whether a call took so long, or its process with it, that more of the kind
-// are not worth it: all that end so are unexplained.
+// Whether a call hung, or in brief most calls took their process with them:
+// more of the kind are not worth the time.
 bool EndsBadly(absl::Span<const Probe> probes, bool brief) {
+  std::size_t died = 0;
   for (const Probe& probe : probes) {
     for (const StepObservation& step : probe.observation.steps) {
       switch (step.status) {
@@ -51,14 +52,14 @@ bool EndsBadly(absl::Span<const Probe> probes, bool brief) {
         case CallStatus::kCrash:
         case CallStatus::kOutOfMemory:
         case CallStatus::kProtocol:
-          if (brief) return true;
+          ++died;
           break;
         default:
           break;
       }
     }
   }
-  return false;
+  return brief && 2 * died > probes.size();
 }
 
 class Inference {

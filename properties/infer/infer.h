@@ -31,10 +31,10 @@ struct InferOptions {
 // so a field whose declared value promises less is undecided.
 //
 // The kernel is called once a probe; all else is the oracle's work. After the
-// field at which a call hung (in brief: or ended its process) no more is asked.
-// Not found: two faults that hide each other from every single change and from
-// every pair; accepted sets (pe_dims, inputs, lengths, widths), which are not
-// varied.
+// field at which a call hung (in brief: or most ended their process) no more is
+// asked. Not found: two faults that hide each other from every single change
+// and from every pair; accepted sets (pe_dims, inputs, lengths, widths), which
+// are not varied.
 absl::StatusOr<InferredKernel> InferKernel(Kernel kernel,
                                            const Contract& declared,
                                            const TargetSet& targets,
