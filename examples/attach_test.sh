@@ -78,6 +78,28 @@ expect "decode is right" 0 "nothing found" "${campaign[@]}" \
 expect "LSE base is found" 1 "decode.lse_base" "${campaign[@]}" \
   --target="${lib}/decode_lse_base.so" --cases=1500 --stop-on-first \
   --out="${work}/o4"
+expect "infer confirms the writer" 0 "writer.tail .* confirmed" infer \
+  --target="${lib}/writer.so"
+expect "infer reads the stale tail" 1 \
+  "declares writer.tail TAIL_ZERO, behaves like TAIL_UNCHANGED" infer \
+  --target="${lib}/writer_stale_tail.so"
+expect "infer confirms the decode" 0 "decode.lse_base .* confirmed" infer \
+  --target="${lib}/decode.so"
+expect "infer reads the LSE base" 1 "    lse_base: BASE_E" infer \
+  --target="${lib}/decode_lse_base.so"
+expect "infer for programs" 1 '"inferred": "BASE_E"' infer --json \
+  --target="${lib}/decode_lse_base.so"
+expect "campaign notes what is contradicted" 1 \
+  "note: .*behaves like BASE_E: fix its description" "${campaign[@]}" \
+  --target="${lib}/decode_lse_base.so" --cases=50 --out="${work}/o6"
+# Without a look, a campaign has no such note.
+"${mlafuzz}" "${campaign[@]}" --target="${lib}/decode_lse_base.so" --cases=50 \
+  --no-infer --out="${work}/o7" > "${work}/out" 2>&1
+if grep -q "behaves like" "${work}/out"; then
+  record "campaign --no-infer" failure "it has a note"
+else
+  record "campaign --no-infer"
+fi
 expect "diff of both" 1 "differ" diff --a="${lib}/writer.so" \
   --b="${lib}/writer_stale_tail.so" --time=5s --corpus="${empty}" \
   --out="${work}/o5"

@@ -163,6 +163,16 @@ absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {
                                 "ab.result");
 }
 
+absl::StatusOr<InferResult> InferInWorker(const Engine& engine,
+                                          WorkRequest request) {
+  request.set_mode(WorkRequest::INFER);
+  WatchdogLimits limits;
+  // Of a look before a campaign nobody wants to wait for a kernel that hangs.
+  limits.idle_seconds = request.brief() ? 10 : 600;
+  return RunForResult<InferResult>(engine, std::move(request), limits,
+                                   "infer.result");
+}
+
 absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
                                           WorkRequest request) {
   request.set_mode(WorkRequest::BENCH);

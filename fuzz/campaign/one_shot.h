@@ -9,6 +9,7 @@
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/worker_process.h"
 #include "fuzz/worker/worker.pb.h"
+#include "properties/infer/infer.pb.h"
 
 namespace mlafuzz {
 
@@ -29,6 +30,11 @@ absl::StatusOr<MinimizeResult> MinimizeInWorker(const Engine& engine,
 
 // Aborted if a decode took its process with it.
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request);
+
+// Reads the contracts of request.kernels() from outside. Aborted if a kernel
+// took its process with it.
+absl::StatusOr<InferResult> InferInWorker(const Engine& engine,
+                                          WorkRequest request);
 
 absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
                                           WorkRequest request);

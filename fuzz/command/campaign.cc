@@ -1,12 +1,43 @@
 // mlafuzz campaign
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
+#include "fuzz/campaign/one_shot.h"
 #include "fuzz/command/campaign_flags.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {
+
+bool HasLibrary(const Targets& targets) {
+  return IsForeign(targets.all()) || IsForeign(targets.writer()) ||
+         IsForeign(targets.gather()) || IsForeign(targets.convert()) ||
+         IsForeign(targets.decode());
+}
+
+// A look at what libraries declare: a wrong declaration is found as a fault of
+// the kernel, time and again.
+void NoteContradictions(CampaignOptions* options) {
+  WorkRequest request;
+  *request.mutable_targets() = options->targets;
+  request.mutable_kernels()->Assign(options->kernels.begin(),
+                                    options->kernels.end());
+  request.set_seed(options->seed);
+  request.set_brief(true);
+  const auto result = InferInWorker(options->engine, std::move(request));
+  // Whatever it is, the campaign meets it too, and reports it.
+  if (!result.ok()) return;
+  for (const std::string& sentence : Contradictions(*result)) {
+    options->notes.push_back(
+        absl::StrCat(sentence, ": fix its description, or these are findings"));
+  }
+}
 
 int Run(const Arguments& arguments, const std::string& typed) {
   const auto error = [](const absl::Status& s) {
@@ -23,14 +54,20 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
     return error(s);
   }
+  if (!arguments.Has("no-infer") && HasLibrary(*targets)) {
+    NoteContradictions(&options);
+  }
   return CampaignToExitCode(options);
 }
 
 }  // namespace
 
 Command CampaignCommand() {
+  std::vector<Flag> flags = CampaignFlags();
+  flags.push_back({"no-infer", nullptr,
+                   "do not compare what a lib: target declares first"});
   return {"campaign", "", "fuzz kernels; report what is found",
-          WithTargetFlags(CampaignFlags()), Run};
+          WithTargetFlags(flags), Run};
 }
 
 }  // namespace mlafuzz

@@ -49,9 +49,9 @@ int UsageError(absl::string_view message) {
 
 const std::vector<Command>& AllCommands() {
   static const auto* commands = new std::vector<Command>{
-      CampaignCommand(), ReplayCommand(), ExplainCommand(),
-      MinimizeCommand(), DiffCommand(),   TargetsCommand(),
-      BenchCommand(),    AbCommand(),     PowerCommand()};
+      CampaignCommand(), ReplayCommand(),  ExplainCommand(), MinimizeCommand(),
+      DiffCommand(),     TargetsCommand(), InferCommand(),   BenchCommand(),
+      AbCommand(),       PowerCommand()};
   return *commands;
 }
 

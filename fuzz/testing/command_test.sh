@@ -263,6 +263,14 @@ expect 1 'a passes; b fails' diff --cases=200 --a=builtin \
 expect 1 'kernels writer,' diff --cases=200 --a=builtin \
   --b=mutant:scale-reciprocal --flavour=plain --out=diff-kernels
 
+# ---- infer
+expect 0 'writer\.tail +TAIL_ZERO .* confirmed' infer --kernels=writer
+expect 1 'declares writer\.tail TAIL_ZERO, behaves like TAIL_UNCHANGED' \
+  infer --target=mutant:nope-stale-tail
+expect 1 '"state": "DIFFERS"' infer --target=mutant:nope-stale-tail --json
+one_line 2 'name a kernel with --target' infer mutant:nope-stale-tail
+one_line 2 'mutant:sink-dropped' infer --target=mutant:sink-droped
+
 # ---- ab
 few=(--rows=64 --heads=2 --topk=128)
 expect 0 'builtin:flashinfer-pow2 +0\.[0-9]{4} +0\.99' \

@@ -21,6 +21,7 @@
 #include "fuzz/worker/ab_mode.h"
 #include "fuzz/worker/bench_mode.h"
 #include "fuzz/worker/fuzz_mode.h"
+#include "fuzz/worker/infer_mode.h"
 #include "fuzz/worker/run_mode.h"
 #include "fuzz/worker/status.h"
 #include "fuzz/worker/worker.pb.h"
@@ -95,6 +96,8 @@ void Begin() {
       finish(DiffCases(request, status));
     case WorkRequest::AB:
       finish(RunAb(request, status));
+    case WorkRequest::INFER:
+      finish(RunInfer(request, status));
     case WorkRequest::BENCH:
       finish(RunBench(request, status));
     default:
