@@ -72,15 +72,16 @@ double Measure(Executor& executor, const TargetSet& targets,
     }
     const double seconds =
         std::chrono::duration<double>(Clock::now() - start).count();
-    const auto cases = static_cast<double>(images.size() / batch * batch);
+    const std::size_t whole = images.size() / batch;
+    const auto cases = static_cast<double>(whole * batch);
     best = std::min(best, seconds / cases * 1e9);
   }
   return best;
 }
 
-TargetSet All(std::shared_ptr<Target> target) {
+TargetSet All(const std::shared_ptr<Target>& target) {
   TargetSet set;
-  set.targets.fill(std::move(target));
+  set.targets.fill(target);
   return set;
 }
 
