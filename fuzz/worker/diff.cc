@@ -8,6 +8,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "fuzz/worker/ulps.h"
 
 namespace mlafuzz {
 namespace {
@@ -51,8 +52,13 @@ std::optional<Difference> CompareStep(const StepImage& step,
   for (std::size_t i = 0; i < a.outputs.size() && i < b.outputs.size(); ++i) {
     if (a.outputs[i] == b.outputs[i]) continue;
     const char* name = TensorName(step.tensors[i].id);
+    // In floating-point outputs how far apart says more than which bytes.
+    const std::string ulps =
+        UlpHistogram(step.tensors[i].dtype, a.outputs[i], b.outputs[i]);
     return Difference{
-        name, absl::StrCat(name, ": ", FirstByte(a.outputs[i], b.outputs[i]))};
+        name, absl::StrCat(
+                  name, ": ",
+                  ulps.empty() ? FirstByte(a.outputs[i], b.outputs[i]) : ulps)};
   }
   if (pool_a != pool_b) {
     return Difference{"pool",
