@@ -91,7 +91,8 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaviour{"writes_past", "fail"},
         Misbehaviour{"garbage", "protocol"}, Misbehaviour{"allocates", "oom"},
         Misbehaviour{"closes_pipe", "protocol"},
-        Misbehaviour{"uninitialised", "fail"}),
+        Misbehaviour{"uninitialised", "fail"},
+        Misbehaviour{"errors_in_bytes", "fail"}),
     [](const auto& info) { return std::string(info.param.library); });
 
 }  // namespace

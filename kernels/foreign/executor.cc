@@ -373,6 +373,11 @@ class Processes : public ForeignExecutor {
         StepObservation& seen = flights_[batch.flights[k]].seen->steps.back();
         seen.status = StatusOf(replies[k].status);
         seen.message = std::move(replies[k].message);
+        if (seen.status == CallStatus::kError &&
+            replies[k].status != MLAFUZZ_ERROR) {
+          seen.message = absl::StrCat("it returned ", replies[k].status,
+                                      ", which is no status");
+        }
       }
       return std::nullopt;
     }

@@ -141,7 +141,10 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaviour{"closes_pipe", CallStatus::kProtocol,
                      "closed its connection"},
         Misbehaviour{"errors", CallStatus::kError, "launch failed: 719"},
-        Misbehaviour{"lies_about_status", CallStatus::kError, ""}),
+        Misbehaviour{"errors_in_bytes", CallStatus::kError,
+                     "\\xff\\xfe \\x1b[31mbad\\x0a"},
+        Misbehaviour{"lies_about_status", CallStatus::kError,
+                     "it returned 4711, which is no status"}),
     [](const auto& info) { return std::string(info.param.library); });
 
 TEST(ForeignExecutor, WritesOverInputsAreSeen) {

@@ -11,10 +11,21 @@
 #include "kernels/staging.h"
 
 namespace mlafuzz {
+namespace {
+
+// The runner sets it aside once; cases need a few MiB.
+constexpr std::uint64_t kMostScratch = std::uint64_t{1} << 30;
+
+}  // namespace
 
 absl::StatusOr<TargetDescription> ParseDescription(absl::string_view text) {
   TargetDescription description;
   if (absl::Status s = ParseText(text, &description); !s.ok()) return s;
+  if (description.scratch_bytes() > kMostScratch) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("scratch_bytes: ", description.scratch_bytes(),
+                     " is more than the most, ", kMostScratch));
+  }
   Contract& contract = *description.mutable_contract();
   // Builtin refuses every misuse; nobody else is taken to have promised that.
   const Contract said = contract;

@@ -66,6 +66,22 @@ int MoveUp(int fd) {
   return high;
 }
 
+// What a target wrote, fit for terminals and for protobuf's strings: bytes that
+// are no printable ASCII as "\\xNN".
+std::string Printable(absl::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c >= ' ' && c <= '~') {
+      out.push_back(c);
+    } else {
+      absl::StrAppend(
+          &out, "\\x",
+          absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+    }
+  }
+  return out;
+}
+
 std::string Errno(const char* what) {
   return absl::StrCat(what, ": ", std::strerror(errno));
 }
@@ -218,7 +234,7 @@ absl::Status RunnerProcess::ReadHello() {
     const Death death = Ended(wait, limits_.start_seconds);
     return fail(absl::StrCat("ended while it was loaded: ", death.message));
   }
-  if (frame_.type == wire::Type::kLoadFailed) return fail(payload_);
+  if (frame_.type == wire::Type::kLoadFailed) return fail(Printable(payload_));
   if (frame_.type != wire::Type::kHello || payload_.size() < sizeof hello_) {
     return fail("its process answered with garbage while it was loaded");
   }
@@ -251,7 +267,8 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
       break;
     }
     replies->push_back(
-        {result.status, payload_.substr(at, result.message_length)});
+        {result.status, Printable(absl::string_view(payload_).substr(
+                            at, result.message_length))});
     at += result.message_length;
   }
   if (replies->size() != calls || at != payload_.size()) {
@@ -469,7 +486,7 @@ std::string RunnerProcess::LastLine() const {
   const std::vector<std::string> lines = absl::StrSplit(log_text_, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     const absl::string_view text = absl::StripAsciiWhitespace(*line);
-    if (!text.empty()) return std::string(text.substr(0, 200));
+    if (!text.empty()) return Printable(text.substr(0, 200));
   }
   return "";
 }

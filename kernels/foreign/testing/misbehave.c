@@ -31,7 +31,8 @@ enum {
   TWICE_OF_3, /* dies in two of three processes */
   LIES_ABOUT_STATUS,
   PRINTS,
-  ERRORS
+  ERRORS,
+  ERRORS_IN_BYTES
 };
 
 static int32_t Value(const DLTensor* t, int64_t row, int64_t column) {
@@ -104,6 +105,9 @@ static int32_t Misbehave(const MlafuzzCall* call, const MlafuzzConvert* args) {
       break;
     case ERRORS:
       snprintf(call->message, call->message_size, "launch failed: %d", 719);
+      return MLAFUZZ_ERROR;
+    case ERRORS_IN_BYTES:
+      snprintf(call->message, call->message_size, "\xff\xfe \033[31mbad\n");
       return MLAFUZZ_ERROR;
     case LIES_ABOUT_STATUS:
       return 4711;
