@@ -243,7 +243,8 @@ class Campaign {
 }  // namespace
 
 int ExitCode(const CampaignResult& result) {
-  if (!result.findings.empty()) return 1;
+  // Failures of which no record arrived are failures none the less.
+  if (!result.findings.empty() || result.totals.failures != 0) return 1;
   return result.totals.informative == 0 ? 3 : 0;
 }
 

@@ -32,6 +32,9 @@ std::string Summary(const CampaignResult& result) {
   std::string line;
   if (n > 0) {
     line = absl::StrCat(n, n == 1 ? " finding" : " findings");
+  } else if (result.totals.failures != 0) {
+    line = absl::StrCat(result.totals.failures,
+                        " failing checks, of which no record arrived");
   } else if (result.totals.informative == 0) {
     line =
         "nothing was informative: no check could have told a right kernel "

@@ -171,6 +171,9 @@ int CampaignToExitCode(const CampaignOptions& options) {
   if (code == kExitNothingFound) {
     std::printf("nothing found%s\n",
                 result->interrupted ? " (stopped by a signal)" : "");
+  } else if (result->findings.empty() && code == kExitFound) {
+    std::printf("%lu failing checks, of which no record arrived\n",
+                static_cast<unsigned long>(result->totals.failures));
   } else if (code == kExitUninformative) {
     std::printf(
         "nothing was informative: no check could have told a right kernel "

@@ -103,6 +103,14 @@ TEST(Puzzles, AFaultThatOnlyUbsanSeesIsMinimised) {
   EXPECT_LE(small->pool().pages(), 2u);
 }
 
+TEST(Puzzles, AFailureWithoutARecordIsOne) {
+  CampaignResult result;
+  result.totals.informative = 1;
+  EXPECT_EQ(ExitCode(result), 0);
+  result.totals.failures = 1;
+  EXPECT_EQ(ExitCode(result), 1);
+}
+
 TEST(Puzzles, Flaky) {
   CampaignOptions options = Puzzle("flaky");
   options.cases = 2000;
