@@ -5,6 +5,16 @@
 namespace mlafuzz {
 namespace {
 
+// The runner, which knows nothing of the corpus, counts them like this.
+static_assert(static_cast<int>(Kernel::kWriter) == 0 &&
+              static_cast<int>(Kernel::kDecode) == 3);
+static_assert(static_cast<int>(TensorId::kKvC) == 0 &&
+              static_cast<int>(TensorId::kDst) == 3 &&
+              static_cast<int>(TensorId::kRequestIds) == 8 &&
+              static_cast<int>(TensorId::kQ) == 12 &&
+              static_cast<int>(TensorId::kAttention) == 16 &&
+              static_cast<int>(TensorId::kLse) == 17);
+
 template <typename T>
 void Append(const T& value, std::string& bytes) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);

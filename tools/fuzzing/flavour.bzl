@@ -20,7 +20,7 @@ _COVERAGE = [
 ]
 
 # Left out of UBSan: null, pointer-overflow and object-size see little that ASan
-# does not and cost a third of the speed; vptr and function need type data that
+# does not and cost speed; vptr and function need type data that
 # kernels do not have. Recoverable, so that one report does not end a campaign.
 _ASAN_UBSAN = [
     "-fsanitize=address,undefined",

@@ -28,7 +28,6 @@ enum {
   /* Beyond a case's own behaviour. */
   DELAYED,    /* dies in the third call after one of three tokens */
   IN_COMPANY, /* dies in its hundredth call, whatever it is */
-  TWICE_OF_3, /* dies in two of three processes */
   LIES_ABOUT_STATUS,
   PRINTS,
   ERRORS,
@@ -132,10 +131,6 @@ static int32_t Convert(const MlafuzzCall* call, const MlafuzzConvert* args) {
     if (args->out->shape[0] >= 3 && armed == 0) armed = 1;
     /* Alone it dies as well: at once, since it is the process' first. */
     if (args->out->shape[0] >= 3 && calls == 1) raise(SIGSEGV);
-  }
-  if (MISBEHAVE == TWICE_OF_3 && args->out->shape[0] >= 3 &&
-      getpid() % 3 != 0) {
-    raise(SIGSEGV);
   }
   if (args->out->shape[0] >= 3 && MISBEHAVE != UNINITIALISED) {
     int32_t status = Misbehave(call, args);
