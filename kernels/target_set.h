@@ -2,6 +2,7 @@
 #define MLAFUZZ_KERNELS_TARGET_SET_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,10 +18,14 @@
 namespace mlafuzz {
 
 // Where and how a call runs. Host backend: `schedule` orders lanes and blocks.
-// Device backends: `stream` is a cudaStream_t.
+// Device backends: `stream` is a cudaStream_t, and scratch(scratch_owner, bytes)
+// gives device memory for the length of the call, aligned to 256 bytes, or null
+// if there is not enough.
 struct LaunchContext {
   std::uint64_t schedule = 0;
   void* stream = nullptr;
+  void* (*scratch)(void* owner, std::size_t bytes) = nullptr;
+  void* scratch_owner = nullptr;
 };
 
 // The arguments of each call. Tensors are views on guarded memory that the
@@ -140,15 +145,31 @@ struct TargetInfo {
 // All targets compiled into this binary, builtin first.
 const std::vector<TargetInfo>& AllTargets();
 
-// Whether a target of this name runs in a process of its own.
+// "cuda:NAME" is the target NAME on a GPU.
+inline constexpr absl::string_view kOnDevice = "cuda:";
+inline bool IsOnDevice(absl::string_view name) {
+  return name.substr(0, kOnDevice.size()) == kOnDevice;
+}
+// NAME of "cuda:NAME" and of "NAME".
+inline absl::string_view WithoutDevice(absl::string_view name) {
+  return IsOnDevice(name) ? name.substr(kOnDevice.size()) : name;
+}
+
+// Whether a target of this name is somebody's library.
 inline bool IsForeign(absl::string_view name) {
-  return name.substr(0, 4) == "lib:";
+  return WithoutDevice(name).substr(0, 4) == "lib:";
+}
+// Whether it runs in a process of its own.
+inline bool RunsApart(absl::string_view name) {
+  return IsOnDevice(name) || IsForeign(name);
 }
 
 // "builtin", "builtin:pow2", "mutant:NAME", "lib:PATH.so". NotFound names the
 // nearest known one. A mutant takes the kernels that it replaces; the rest are
 // builtin. A library has every kernel; calls of those that it does not
 // implement are skipped. InvalidArgument for a library that cannot be attached.
+// "cuda:" in front of any of them has it run on DefaultCudaBackend() of
+// kernels/foreign/foreign_target.h.
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name);
 // `all` sets every kernel; a non-empty writer, gather, convert or decode
 // overrides one.

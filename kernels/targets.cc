@@ -6,54 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "corpus/contracts.h"
-#include "kernels/builtin.h"
-#include "kernels/compiled_target.h"
-#include "kernels/decode/compiled_decode.h"
-#include "kernels/decode/decode.h"
-#include "kernels/decode/mutants/mutants.h"
+#include "kernels/compiled_targets.h"
 #include "kernels/foreign/foreign_target.h"
-#include "kernels/mutants/mutants.h"
 #include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {
-
-CompiledTarget DecodeTarget(const CompiledDecode& decode) {
-  CompiledTarget target{decode.name, decode.what, {.decode = decode.decode}};
-  target.contract = decode.contract;
-  return target;
-}
-
-const std::vector<CompiledTarget>& CompiledTargets() {
-  static const auto* const kTargets = [] {
-    auto* all = new std::vector<CompiledTarget>{Builtin(), BuiltinPow2()};
-    for (const CompiledDecode& decode : BuiltinDecodes()) {
-      // builtin is one target with all four kernels.
-      if (absl::string_view(decode.name) == all->front().name) {
-        all->front().kernels.decode = decode.decode;
-      } else {
-        all->push_back(DecodeTarget(decode));
-      }
-    }
-    for (const CompiledTarget& target : Mutants()) all->push_back(target);
-    for (const CompiledDecode& decode : DecodeMutants()) {
-      all->push_back(DecodeTarget(decode));
-    }
-    return all;
-  }();
-  return *kTargets;
-}
-
-Contract ContractOf(const CompiledTarget& compiled) {
-  Contract contract =
-      compiled.contract != nullptr ? compiled.contract() : BuiltinContract();
-  if (compiled.pow2_scale) {
-    contract.mutable_writer()->set_scale(WriterContract::POW2_CEIL);
-    contract.mutable_writer()->set_floor_bits(0x38d1b717);  // 1e-4
-  }
-  return contract;
-}
 
 class HostTarget : public Target {
  public:
@@ -178,26 +136,40 @@ const std::vector<TargetInfo>& AllTargets() {
 }
 
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
+  const bool on_device = IsOnDevice(name);
+  const absl::string_view plain = WithoutDevice(name);
   if (IsForeign(name)) {
-    auto library = ForeignTarget::Load(name.substr(4), DefaultRunnerLimits());
+    auto library =
+        ForeignTarget::Load(plain.substr(4), DefaultRunnerLimits(),
+                            on_device ? DefaultCudaBackend() : Backend());
     if (!library.ok()) return library.status();
     TargetSet set;
     set.targets.fill(*std::move(library));
     return set;
   }
   for (const CompiledTarget& target : CompiledTargets()) {
-    if (name != target.name) continue;
+    if (plain != target.name) continue;
     TargetSet set;
-    const auto own = std::make_shared<HostTarget>(target, target.kernels);
     const CompiledTarget& builtin = CompiledTargets().front();
-    const auto rest = std::make_shared<HostTarget>(builtin, builtin.kernels);
+    std::shared_ptr<Target> own =
+        std::make_shared<HostTarget>(target, target.kernels);
+    std::shared_ptr<Target> rest =
+        std::make_shared<HostTarget>(builtin, builtin.kernels);
+    if (on_device) {
+      for (std::shared_ptr<Target>* which : {&own, &rest}) {
+        auto device = ForeignTarget::Compiled(**which, DefaultRunnerLimits(),
+                                              DefaultCudaBackend());
+        if (!device.ok()) return device.status();
+        *which = *std::move(device);
+      }
+    }
     for (Kernel kernel : kAllKernels) {
       set.targets[static_cast<std::size_t>(kernel)] =
           own->Implements(kernel) ? own : rest;
     }
     return set;
   }
-  return UnknownTarget(name);
+  return UnknownTarget(plain);
 }
 
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view all,

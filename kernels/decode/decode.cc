@@ -2,7 +2,7 @@
 
 #include "corpus/contracts.h"
 #include "kernels/decode/decode.cuh"
-#include "kernels/decode/host_decode.h"
+#include "kernels/decode/decode_call.h"
 
 namespace mlafuzz {
 namespace {
@@ -97,13 +97,13 @@ CallResult RunDecode(const DecodeArgs& args, const LaunchContext& context,
                      const DecodeOptions& options) {
   switch (options.arithmetic) {
     case DecodeArithmetic::kE4m3:
-      return HostDecode<E4m3Policy>(args, context, options);
+      return CallDecode<E4m3Policy>(args, context, options);
     case DecodeArithmetic::kE4m3TwoPass:
-      return HostDecode<E4m3TwoPassPolicy>(args, context, options);
+      return CallDecode<E4m3TwoPassPolicy>(args, context, options);
     case DecodeArithmetic::kBf16:
       break;
   }
-  return HostDecode<kernels::DecodePolicy>(args, context, options);
+  return CallDecode<kernels::DecodePolicy>(args, context, options);
 }
 
 Contract DecodeContractOf(const DecodeOptions& options) {

@@ -36,6 +36,9 @@ CallStatus StatusOf(std::int32_t status) {
       return CallStatus::kRefused;
     case MLAFUZZ_NOT_IMPLEMENTED:
       return CallStatus::kNotImplemented;
+    // Nothing was called.
+    case wire::kNoDeviceMemory:
+      return CallStatus::kNotImplemented;
     default:
       return CallStatus::kError;
   }
@@ -305,9 +308,20 @@ class Processes : public ForeignExecutor {
       }
       Batch& batch =
           batches.try_emplace(target->foreign(), arena_.base()).first->second;
+      std::vector<WireEncoder::Buffer> buffers = {
+          {wire::kCache, flight.pool, flight.image->pool.bytes.size()}};
+      for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+        buffers.push_back({static_cast<std::uint32_t>(step.tensors[t].id),
+                           flight.staged.data[t],
+                           step.tensors[t].bytes.size()});
+      }
+      batch.encoder.NextCall(std::move(buffers));
+      const Case* const source = flight.image->source;
+      LaunchContext context;
+      context.schedule = source != nullptr ? source->schedule() : 0;
       CallArgs(flight.image->pool, flight.pool + flight.image->pool.offset,
                step, flight.staged.data, {kDLCPU, 0})
-          .Call(&batch.encoder, {});
+          .Call(&batch.encoder, context);
       batch.flights.push_back(i);
     }
     if (absl::Status s = arena_.Trim(); !s.ok()) return s;
@@ -346,13 +360,37 @@ class Processes : public ForeignExecutor {
     flight.last_pool = &*seen.pool;
   }
 
+  // What a device's memory saw. Whatever the runner says, only tensors that the
+  // step has.
+  static void AddStrays(const std::vector<wire::Stray>& strays, Flight& flight,
+                        std::size_t number) {
+    StepObservation& seen = flight.seen->steps.back();
+    for (const wire::Stray& stray : strays) {
+      if (stray.id == wire::kCache) {
+        seen.strays.push_back(
+            {std::nullopt, stray.first, stray.last, stray.count});
+      } else if (stray.id == wire::kScratch) {
+        seen.status = CallStatus::kFault;
+        seen.message = absl::StrCat("writes ", stray.count,
+                                    " bytes outside of its scratch memory, "
+                                    "from byte ",
+                                    stray.first, " to ", stray.last);
+      }
+      for (const Tensor& tensor : flight.image->steps[number].tensors) {
+        if (static_cast<std::uint32_t>(tensor.id) != stray.id) continue;
+        seen.strays.push_back(
+            {tensor.id, stray.first, stray.last, stray.count});
+      }
+    }
+  }
+
   absl::StatusOr<std::optional<Casualty>> Exchange(const ForeignTarget& target,
                                                    const Batch& batch,
                                                    std::size_t number) {
-    std::unique_ptr<RunnerProcess>& runner = runners_[target.path()];
+    std::unique_ptr<RunnerProcess>& runner = runners_[target.name()];
     if (runner == nullptr) {
       auto started =
-          RunnerProcess::Start(target.path(), arena_.fd(), target.limits());
+          RunnerProcess::Start(target.program(), arena_.fd(), target.limits());
       if (!started.ok()) return started.status();
       runner = *std::move(started);
       ++counts_.starts;
@@ -373,6 +411,7 @@ class Processes : public ForeignExecutor {
         StepObservation& seen = flights_[batch.flights[k]].seen->steps.back();
         seen.status = StatusOf(replies[k].status);
         seen.message = std::move(replies[k].message);
+        AddStrays(replies[k].strays, flights_[batch.flights[k]], number);
         if (seen.status == CallStatus::kError &&
             replies[k].status != MLAFUZZ_ERROR) {
           seen.message = absl::StrCat("it returned ", replies[k].status,

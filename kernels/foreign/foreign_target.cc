@@ -1,8 +1,12 @@
 #include "kernels/foreign/foreign_target.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "corpus/contracts.h"
@@ -15,6 +19,28 @@ namespace {
 
 // The runner sets it aside once; cases need a few MiB.
 constexpr std::uint64_t kMostScratch = std::uint64_t{1} << 30;
+
+// Of the program in kernels/device/runner_cuda.cc.
+std::vector<std::string> DeviceArguments(const Backend& backend,
+                                         const char* kind,
+                                         const std::string& name) {
+  return {absl::StrCat(backend.device), backend.guard, kind, name};
+}
+
+absl::StatusOr<std::unique_ptr<RunnerProcess>> StartRunner(
+    const RunnerProgram& program, const RunnerLimits& limits) {
+  GuardedArena arena(kPatternSeed, GuardedArena::Backing::kShared);
+  if (absl::Status s = arena.Map(); !s.ok()) return s;
+  return RunnerProcess::Start(program, arena.fd(), limits);
+}
+
+bool RunsOn(const TargetDescription& description, bool cuda) {
+  if (description.devices().empty()) return !cuda;
+  const auto device =
+      cuda ? TargetDescription::CUDA : TargetDescription::HOST;
+  return std::find(description.devices().begin(), description.devices().end(),
+                   device) != description.devices().end();
+}
 
 }  // namespace
 
@@ -41,10 +67,27 @@ absl::StatusOr<TargetDescription> ParseDescription(absl::string_view text) {
   return description;
 }
 
+Backend& DefaultCudaBackend() {
+  static Backend backend{.cuda = true};
+  return backend;
+}
+
+absl::StatusOr<std::string> DescribeDevice(const Backend& backend) {
+  static auto* known = new std::map<int, std::string>;
+  if (const auto it = known->find(backend.device); it != known->end()) {
+    return it->second;
+  }
+  auto runner = StartRunner(
+      {"cuda", true, DeviceArguments(backend, "builtin", "builtin")}, {});
+  if (!runner.ok()) return runner.status();
+  return known->try_emplace(backend.device, (*runner)->device()).first->second;
+}
+
 absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
-    absl::string_view path, const RunnerLimits& limits) {
+    absl::string_view path, const RunnerLimits& limits,
+    const Backend& backend) {
   std::shared_ptr<ForeignTarget> target(new ForeignTarget);
-  target->name_ = absl::StrCat("lib:", path);
+  target->name_ = absl::StrCat(backend.cuda ? "cuda:" : "", "lib:", path);
   const auto fail = [&target](absl::string_view why) {
     return absl::InvalidArgumentError(absl::StrCat(target->name_, ": ", why));
   };
@@ -55,19 +98,49 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
   if (path.empty() || error || !std::filesystem::is_regular_file(absolute)) {
     return fail("no such file");
   }
-  target->path_ = absolute.string();
+  target->program_ = {target->name_, backend.cuda, {absolute.string()}};
+  if (backend.cuda) {
+    target->program_.arguments =
+        DeviceArguments(backend, "lib", absolute.string());
+  }
   target->limits_ = limits;
-  GuardedArena arena(kPatternSeed, GuardedArena::Backing::kShared);
-  if (absl::Status s = arena.Map(); !s.ok()) return s;
-  const auto runner = RunnerProcess::Start(target->path_, arena.fd(), limits);
+  const auto runner = StartRunner(target->program_, limits);
   if (!runner.ok()) return runner.status();
   target->implements_ = (*runner)->hello().implements;
+  target->device_ = (*runner)->device();
   auto description = ParseDescription((*runner)->description());
   if (!description.ok()) {
     return fail(
         absl::StrCat("in its description, ", description.status().message()));
   }
   target->description_ = *std::move(description);
+  if (!RunsOn(target->description_, backend.cuda)) {
+    return fail(backend.cuda
+                    ? "its description does not list CUDA among its devices; "
+                      "add `devices: CUDA` if it takes device memory"
+                    : "its description lists CUDA alone; use "
+                      "--backend=cuda");
+  }
+  return target;
+}
+
+absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Compiled(
+    const Target& compiled, const RunnerLimits& limits,
+    const Backend& backend) {
+  auto device = DescribeDevice(backend);
+  if (!device.ok()) return device.status();
+  std::shared_ptr<ForeignTarget> target(new ForeignTarget);
+  target->name_ = absl::StrCat("cuda:", compiled.name());
+  target->program_ = {target->name_, true,
+                      DeviceArguments(backend, "builtin", compiled.name())};
+  target->device_ = *std::move(device);
+  target->limits_ = limits;
+  for (const Kernel kernel : kAllKernels) {
+    if (compiled.Implements(kernel)) {
+      target->implements_ |= 1u << static_cast<int>(kernel);
+    }
+  }
+  *target->description_.mutable_contract() = compiled.contract();
   return target;
 }
 

@@ -13,7 +13,24 @@
 
 namespace mlafuzz {
 
-// Kernels in a shared library. Runs only through an executor that knows
+// Where the kernels of a target run.
+struct Backend {
+  bool cuda = false;  // else this machine's processors
+  int device = 0;     // as CUDA counts
+  // Where the unmapped memory next to each buffer is: "before", "behind", or as
+  // the case's schedule says.
+  std::string guard = "schedule";
+};
+
+// The GPU that MakeTargetSet() takes for "cuda:" targets; to be set before.
+Backend& DefaultCudaBackend();
+
+// The GPU of `backend` in words, "NVIDIA H200 (sm_90), driver ..."; asked once.
+// An error that says what is missing if kernels cannot run there.
+absl::StatusOr<std::string> DescribeDevice(const Backend& backend);
+
+// Kernels that run in a process of their own: those of a shared library, and on
+// a GPU also those that are compiled in. Runs only through an executor that knows
 // processes (MakeExecutor of kernels/foreign/executor.h): called directly, it
 // answers with an error.
 class ForeignTarget : public Target {
@@ -22,7 +39,12 @@ class ForeignTarget : public Target {
   // InvalidArgument naming the library, and for a description the unknown field
   // or value, if it cannot be attached.
   static absl::StatusOr<std::shared_ptr<ForeignTarget>> Load(
-      absl::string_view path, const RunnerLimits& limits);
+      absl::string_view path, const RunnerLimits& limits,
+      const Backend& backend = Backend());
+  // A target that is compiled in, on the GPU of `backend`. `name`: without
+  // "cuda:". An error that says why if there is no such GPU.
+  static absl::StatusOr<std::shared_ptr<ForeignTarget>> Compiled(
+      const Target& target, const RunnerLimits& limits, const Backend& backend);
 
   const std::string& name() const override { return name_; }
   const Contract& contract() const override { return description_.contract(); }
@@ -34,7 +56,9 @@ class ForeignTarget : public Target {
   }
   const ForeignTarget* foreign() const override { return this; }
 
-  const std::string& path() const { return path_; }
+  const RunnerProgram& program() const { return program_; }
+  // In words; empty: this machine's processors.
+  const std::string& device() const { return device_; }
   const RunnerLimits& limits() const { return limits_; }
   // Every field of the contract is set.
   const TargetDescription& description() const { return description_; }
@@ -43,7 +67,8 @@ class ForeignTarget : public Target {
   ForeignTarget() = default;
 
   std::string name_;
-  std::string path_;
+  RunnerProgram program_;
+  std::string device_;
   RunnerLimits limits_;
   std::uint32_t implements_ = 0;
   TargetDescription description_;

@@ -93,33 +93,43 @@ RunnerLimits& DefaultRunnerLimits() {
   return limits;
 }
 
-absl::StatusOr<std::string> FindRunner() {
+absl::StatusOr<std::string> FindRunner(bool device) {
+  const char* const variable =
+      device ? "MLAFUZZ_CUDA_RUNNER" : "MLAFUZZ_RUNNER";
+  const char* const label =
+      device ? "kernels/device/runner_cuda" : "kernels/foreign/runner";
   std::vector<std::string> places;
-  if (const char* named = std::getenv("MLAFUZZ_RUNNER")) {
+  if (const char* named = std::getenv(variable)) {
     places.push_back(named);
   } else {
     char self[4096];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     const std::string program(self, n > 0 ? static_cast<std::size_t>(n) : 0);
+    const std::string base = absl::StrCat("/", absl::string_view(label).substr(
+                                                   std::strlen("kernels/")));
     // In the runfiles of this program or test, or beside it in an archive.
     places = {
-        absl::StrCat(program, ".runfiles/mlafuzz/kernels/foreign/runner"),
-        "kernels/foreign/runner",
-        absl::StrCat(program.substr(0, program.rfind('/')), "/runner"),
+        absl::StrCat(program, ".runfiles/mlafuzz/", label),
+        label,
+        absl::StrCat(program.substr(0, program.rfind('/')),
+                     base.substr(base.rfind('/'))),
     };
     if (const char* srcdir = std::getenv("TEST_SRCDIR")) {
-      places.push_back(absl::StrCat(srcdir, "/mlafuzz/kernels/foreign/runner"));
+      places.push_back(absl::StrCat(srcdir, "/mlafuzz/", label));
     }
   }
   for (const std::string& place : places) {
     if (access(place.c_str(), X_OK) == 0) return place;
   }
-  std::string text = "the runner of foreign targets is not there; looked for ";
+  std::string text =
+      device ? "this build has no CUDA backend (nvcc was not found when it was "
+               "built); looked for "
+             : "the runner of foreign targets is not there; looked for ";
   for (const std::string& place : places) {
     absl::StrAppend(&text, &place == &places[0] ? "" : ", ", place);
   }
   return absl::NotFoundError(
-      absl::StrCat(text, "; name it in $MLAFUZZ_RUNNER"));
+      absl::StrCat(text, "; name it in $", variable));
 }
 
 const char* RunnerProcess::Mechanism() {
@@ -127,10 +137,10 @@ const char* RunnerProcess::Mechanism() {
 }
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
-    const std::string& library, int arena_fd, const RunnerLimits& limits) {
-  const absl::StatusOr<std::string> runner = FindRunner();
+    const RunnerProgram& program, int arena_fd, const RunnerLimits& limits) {
+  const absl::StatusOr<std::string> runner = FindRunner(program.device);
   if (!runner.ok()) return runner.status();
-  std::unique_ptr<RunnerProcess> process(new RunnerProcess(library, limits));
+  std::unique_ptr<RunnerProcess> process(new RunnerProcess(program, limits));
   if (absl::Status s = process->Spawn(*runner, arena_fd); !s.ok()) return s;
   if (absl::Status s = process->ReadHello(); !s.ok()) return s;
   return process;
@@ -191,12 +201,14 @@ absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
                                             POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF);
   std::string program = runner;
-  std::string library = library_;
-  char* arguments[] = {program.data(), library.data(), nullptr};
+  std::vector<std::string> words = program_.arguments;
+  std::vector<char*> arguments = {program.data()};
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
   int error = page == MAP_FAILED || arena < 0 ? ENOMEM : 0;
   if (error == 0) {
     error = posix_spawn(&pid_, program.c_str(), &actions, &attributes,
-                        arguments, environ);
+                        arguments.data(), environ);
   }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
@@ -222,7 +234,7 @@ absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
 absl::Status RunnerProcess::ReadHello() {
   const auto fail = [this](absl::string_view why) {
     return absl::InvalidArgumentError(
-        absl::StrCat("lib:", library_, ": ", why));
+        absl::StrCat(program_.name, ": ", why));
   };
   const Wait wait = AwaitFrame(limits_.start_seconds);
   if (wait == Wait::kTimeout) {
@@ -239,10 +251,12 @@ absl::Status RunnerProcess::ReadHello() {
     return fail("its process answered with garbage while it was loaded");
   }
   std::memcpy(&hello_, payload_.data(), sizeof hello_);
-  description_ = payload_.substr(sizeof hello_);
-  if (description_.size() != hello_.description_length) {
+  const std::size_t text = payload_.size() - sizeof hello_;
+  if (text != std::size_t{hello_.description_length} + hello_.device_length) {
     return fail("its process answered with garbage while it was loaded");
   }
+  description_ = payload_.substr(sizeof hello_, hello_.description_length);
+  device_ = payload_.substr(sizeof hello_ + hello_.description_length);
   return absl::OkStatus();
 }
 
@@ -255,25 +269,8 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
   if (!Send(payload)) return Ended(Wait::kClosed, 0);
   const Wait wait = AwaitFrame(limits_.call_seconds);
   if (wait != Wait::kFrame) return Ended(wait, limits_.call_seconds);
-  replies->clear();
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < calls && frame_.type == wire::Type::kDone; ++i) {
-    wire::Result result;
-    if (payload_.size() - at < sizeof result) break;
-    std::memcpy(&result, payload_.data() + at, sizeof result);
-    at += sizeof result;
-    if (result.message_length > wire::kMaxMessage ||
-        payload_.size() - at < result.message_length) {
-      break;
-    }
-    replies->push_back(
-        {result.status, Printable(absl::string_view(payload_).substr(
-                            at, result.message_length))});
-    at += result.message_length;
-  }
-  if (replies->size() != calls || at != payload_.size()) {
-    return Ended(Wait::kGarbage, 0);
-  }
+  if (frame_.type == wire::Type::kDeviceFault) return DiedOnDevice();
+  if (!ParseReplies(calls, replies)) return Ended(Wait::kGarbage, 0);
   if (const int left = LeftBehind(); left != 0) {
     Death death;
     death.status = CallStatus::kProtocol;
@@ -283,6 +280,49 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
     return death;
   }
   return std::nullopt;
+}
+
+bool RunnerProcess::ParseReplies(std::size_t calls,
+                                 std::vector<Reply>* replies) const {
+  replies->clear();
+  const absl::string_view payload = payload_;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < calls && frame_.type == wire::Type::kDone; ++i) {
+    wire::Result result;
+    if (payload.size() - at < sizeof result) return false;
+    std::memcpy(&result, payload.data() + at, sizeof result);
+    at += sizeof result;
+    if (result.message_length > wire::kMaxMessage ||
+        payload.size() - at < result.message_length) {
+      return false;
+    }
+    replies->push_back(
+        {result.status, Printable(payload.substr(at, result.message_length)),
+         {}});
+    at += result.message_length;
+    if ((payload.size() - at) / sizeof(wire::Stray) < result.strays) {
+      return false;
+    }
+    std::vector<wire::Stray>& strays = replies->back().strays;
+    strays.resize(result.strays);
+    for (wire::Stray& stray : strays) {
+      std::memcpy(&stray, payload.data() + at, sizeof stray);
+      at += sizeof stray;
+    }
+  }
+  return replies->size() == calls && at == payload.size();
+}
+
+RunnerProcess::Death RunnerProcess::DiedOnDevice() {
+  wire::DeviceFault fault;
+  if (payload_.size() < sizeof fault) return Ended(Wait::kGarbage, 0);
+  std::memcpy(&fault, payload_.data(), sizeof fault);
+  Death death;
+  death.status = CallStatus::kCrash;
+  death.message = Printable(absl::string_view(payload_).substr(sizeof fault));
+  death.call = fault.call;
+  Kill();
+  return death;
 }
 
 bool RunnerProcess::Send(const std::string& payload) {

@@ -29,31 +29,42 @@ struct RunnerLimits {
 // What MakeTargetSet() gives to its libraries; to be set before.
 RunnerLimits& DefaultRunnerLimits();
 
-// The runner program of kernels/foreign/runner.cc: $MLAFUZZ_RUNNER, or what
-// lies beside this program. NotFound says where it was looked for.
-absl::StatusOr<std::string> FindRunner();
+// A runner and what it is to load.
+struct RunnerProgram {
+  std::string name;  // of the target, for messages
+  bool device = false;
+  std::vector<std::string> arguments;
+};
 
-// One runner with its foreign library. Buggy, not malicious: it may crash,
+// The runner program of kernels/foreign/runner.cc, $MLAFUZZ_RUNNER, or that of
+// kernels/device/runner_cuda.cc, $MLAFUZZ_CUDA_RUNNER; else what lies beside
+// this program. NotFound says where it was looked for.
+absl::StatusOr<std::string> FindRunner(bool device);
+
+// One runner with its target. Buggy, not malicious: it may crash,
 // hang, end, eat memory, talk nonsense, print, and leave processes behind, and
 // each ends as a Death that names the call. No process that it started outlives
 // this object: they share its session or, having left it, become this process'
 // children (PR_SET_CHILD_SUBREAPER).
 class RunnerProcess {
  public:
-  // Starts the runner and waits until it has loaded `library`. InvalidArgument,
-  // naming the library, if it cannot.
+  // Starts the runner and waits until it has loaded the target.
+  // InvalidArgument, naming the target, if it cannot.
   static absl::StatusOr<std::unique_ptr<RunnerProcess>> Start(
-      const std::string& library, int arena_fd, const RunnerLimits& limits);
+      const RunnerProgram& program, int arena_fd, const RunnerLimits& limits);
   ~RunnerProcess();
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
 
   const wire::Hello& hello() const { return hello_; }
   const std::string& description() const { return description_; }
+  // What the calls run on; empty: this machine's processors.
+  const std::string& device() const { return device_; }
 
   struct Reply {
-    std::int32_t status = 0;  // MLAFUZZ_*
+    std::int32_t status = 0;  // MLAFUZZ_* or wire::kNoDeviceMemory
     std::string message;
+    std::vector<wire::Stray> strays;
   };
   // How the runner ended in the middle of a batch.
   struct Death {
@@ -75,8 +86,8 @@ class RunnerProcess {
  private:
   enum class Wait { kFrame, kDied, kClosed, kGarbage, kTimeout, kMemory };
 
-  RunnerProcess(std::string library, const RunnerLimits& limits)
-      : library_(std::move(library)), limits_(limits) {}
+  RunnerProcess(RunnerProgram program, const RunnerLimits& limits)
+      : program_(std::move(program)), limits_(limits) {}
 
   absl::Status Spawn(const std::string& runner, int arena_fd);
   absl::Status ReadHello();
@@ -86,6 +97,8 @@ class RunnerProcess {
   void DrainLog();
   void ReadSocket();
   bool Send(const std::string& payload);
+  bool ParseReplies(std::size_t calls, std::vector<Reply>* replies) const;
+  Death DiedOnDevice();
   // Waits for the end of a process that is ending; how it ended, in words.
   Death Ended(Wait wait, double seconds);
   std::uint64_t OwnResidentBytes() const;
@@ -94,7 +107,7 @@ class RunnerProcess {
   void Kill();
   std::string LastLine() const;
 
-  std::string library_;
+  RunnerProgram program_;
   RunnerLimits limits_;
   pid_t pid_ = -1;
   int pidfd_ = -1;
@@ -104,6 +117,7 @@ class RunnerProcess {
   volatile wire::Control* control_ = nullptr;
   wire::Hello hello_;
   std::string description_;
+  std::string device_;
 
   bool closed_ = false;
   std::string received_;

@@ -11,6 +11,7 @@
 //   runner:  Hello | LoadFailed        once, after loading the target
 //   harness: Run                       a batch of calls
 //   runner:  Done                      after the last of them
+//         or DeviceFault               then it ends: its device context is lost
 //   harness: closes the socket         to end
 //
 // Tensors' bytes are in shared memory (kArenaFd), which the harness fills and
@@ -19,7 +20,7 @@
 namespace mlafuzz::wire {
 
 inline constexpr std::uint32_t kMagic = 0x5a464c4d;  // "MLFZ"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 
 // Inherited by the runner.
 inline constexpr int kSocketFd = 3;
@@ -31,6 +32,7 @@ enum class Type : std::uint16_t {
   kLoadFailed = 2,  // payload: why, as text
   kRun = 3,
   kDone = 4,
+  kDeviceFault = 5,  // payload: DeviceFault, then what the device said
 };
 
 struct Frame {
@@ -45,14 +47,17 @@ static_assert(sizeof(Frame) == 16);
 inline constexpr std::uint64_t kMaxReply = 64 << 20;
 inline constexpr std::uint32_t kMaxMessage = 4096;
 
-// Then description_length bytes of text.
+// Then description_length bytes of text, and device_length bytes that say what
+// the calls run on; none: this machine's processors.
 struct Hello {
   std::uint32_t abi = 0;
   std::uint32_t implements = 0;  // bit k: the kernel with number k
   std::uint32_t description_length = 0;
+  std::uint32_t device_length = 0;
   std::uint32_t pid = 0;
+  std::uint32_t unused = 0;
 };
-static_assert(sizeof(Hello) == 16);
+static_assert(sizeof(Hello) == 24);
 
 // The arena in both processes: `capacity` bytes of the file between two
 // stretches of inaccessible address space, `side` bytes each. Below `low`,
@@ -78,11 +83,14 @@ struct Call {
   std::int64_t splits = 0;
   std::int64_t declared_topk = 0;
   std::int64_t query_length = 0;
+  std::uint64_t schedule = 0;  // the case's; on devices it places buffers
 };
-static_assert(sizeof(Call) == 56);
+static_assert(sizeof(Call) == 64);
 
 // Which argument a tensor is; the cache is one of them.
 inline constexpr std::uint32_t kCache = 0xffff;
+// In a Stray: the call's scratch memory.
+inline constexpr std::uint32_t kScratch = 0xfffe;
 
 struct Tensor {
   std::uint32_t id = 0;   // kCache, or the number of a TensorId
@@ -92,15 +100,40 @@ struct Tensor {
   std::uint64_t offset = 0;  // of element 0 in the arena
   std::array<std::int64_t, 3> shape{};
   std::array<std::int64_t, 3> strides{};
+  // The buffer that holds it, with what lies before, between and behind rows.
+  std::uint64_t begin = 0;  // in the arena
+  std::uint64_t size = 0;   // bytes
 };
-static_assert(sizeof(Tensor) == 64);
+static_assert(sizeof(Tensor) == 80);
 
-// Done: for each call a Result, its message behind it.
+// Done: for each call a Result, its message behind it, then its Strays.
 struct Result {
-  std::int32_t status = 0;  // MLAFUZZ_*
+  std::int32_t status = 0;  // MLAFUZZ_*, or kNoDeviceMemory
   std::uint32_t message_length = 0;
+  std::uint32_t strays = 0;
+  std::uint32_t unused = 0;
 };
-static_assert(sizeof(Result) == 8);
+static_assert(sizeof(Result) == 16);
+
+// The runner had no room for the call's tensors; nothing was called.
+inline constexpr std::int32_t kNoDeviceMemory = -1000;
+
+// Bytes written outside of a buffer where the harness does not see it: on a
+// device. Relative to the buffer's first byte.
+struct Stray {
+  std::uint32_t id = 0;  // as Tensor
+  std::uint32_t unused = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::int64_t count = 0;
+};
+static_assert(sizeof(Stray) == 32);
+
+struct DeviceFault {
+  std::uint32_t call = 0;  // of the batch
+  std::uint32_t unused = 0;
+};
+static_assert(sizeof(DeviceFault) == 8);
 
 // Written by the runner while it works, so that a death is put down to the
 // right call. A hint only: the target can write here too.

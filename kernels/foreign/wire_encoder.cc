@@ -31,6 +31,13 @@ void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
   wire.ndim = static_cast<std::uint16_t>(tensor->ndim);
   wire.offset = static_cast<std::uint64_t>(
       static_cast<const std::uint8_t*>(tensor->data) - base_);
+  // Without an entry, nothing but element 0 is promised to be there.
+  wire.begin = wire.offset;
+  for (const Buffer& buffer : buffers_) {
+    if (buffer.id != id) continue;
+    wire.begin = static_cast<std::uint64_t>(buffer.data - base_);
+    wire.size = buffer.size;
+  }
   for (int i = 0; i < std::min(tensor->ndim, 3); ++i) {
     wire.shape[static_cast<std::size_t>(i)] = tensor->shape[i];
     wire.strides[static_cast<std::size_t>(i)] = tensor->strides[i];
@@ -39,7 +46,9 @@ void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
   ++tensor_count_;
 }
 
-CallResult WireEncoder::End(Kernel kernel, wire::Call call) {
+CallResult WireEncoder::End(Kernel kernel, const LaunchContext& context,
+                            wire::Call call) {
+  call.schedule = context.schedule;
   call.kernel = static_cast<std::uint32_t>(kernel);
   call.tensors = tensor_count_;
   Append(call, bytes_);
@@ -50,17 +59,17 @@ CallResult WireEncoder::End(Kernel kernel, wire::Call call) {
   return CallResult::Ok();
 }
 
-CallResult WireEncoder::Write(const WriteArgs& args, const LaunchContext&) {
+CallResult WireEncoder::Write(const WriteArgs& args, const LaunchContext& context) {
   Add(TensorId::kKvC, args.kv_c);
   Add(TensorId::kKPe, args.k_pe);
   Add(TensorId::kSlotMapping, args.slot_mapping);
   Add(wire::kCache, args.cache);
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
-  return End(Kernel::kWriter, call);
+  return End(Kernel::kWriter, context, call);
 }
 
-CallResult WireEncoder::Gather(const GatherArgs& args, const LaunchContext&) {
+CallResult WireEncoder::Gather(const GatherArgs& args, const LaunchContext& context) {
   Add(wire::kCache, args.cache);
   Add(TensorId::kDst, args.dst);
   Add(TensorId::kBlockTable, args.block_table);
@@ -70,11 +79,11 @@ CallResult WireEncoder::Gather(const GatherArgs& args, const LaunchContext&) {
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
   call.nope = args.nope ? 1 : 0;
-  return End(Kernel::kGather, call);
+  return End(Kernel::kGather, context, call);
 }
 
 CallResult WireEncoder::ConvertIndices(const ConvertArgs& args,
-                                       const LaunchContext&) {
+                                       const LaunchContext& context) {
   Add(TensorId::kRequestIds, args.request_ids);
   Add(TensorId::kBlockTable, args.block_table);
   Add(TensorId::kTokenIndices, args.token_indices);
@@ -82,10 +91,10 @@ CallResult WireEncoder::ConvertIndices(const ConvertArgs& args,
   Add(TensorId::kValidCount, args.valid_count);
   wire::Call call;
   call.page_size = args.page_size;
-  return End(Kernel::kConvert, call);
+  return End(Kernel::kConvert, context, call);
 }
 
-CallResult WireEncoder::Decode(const DecodeArgs& args, const LaunchContext&) {
+CallResult WireEncoder::Decode(const DecodeArgs& args, const LaunchContext& context) {
   Add(wire::kCache, args.cache);
   Add(TensorId::kQ, args.q);
   Add(TensorId::kIndices, args.indices);
@@ -99,7 +108,7 @@ CallResult WireEncoder::Decode(const DecodeArgs& args, const LaunchContext&) {
   call.splits = args.splits;
   call.declared_topk = args.declared_topk;
   call.query_length = args.query_length;
-  return End(Kernel::kDecode, call);
+  return End(Kernel::kDecode, context, call);
 }
 
 }  // namespace mlafuzz

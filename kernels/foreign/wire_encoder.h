@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kernels/foreign/wire.h"
 #include "kernels/target_set.h"
@@ -17,6 +19,15 @@ class WireEncoder : public Target {
   // `base`: the first byte of the arena in which all tensors lie.
   explicit WireEncoder(const std::uint8_t* base) : base_(base) {}
 
+  // A tensor's staged bytes.
+  struct Buffer {
+    std::uint32_t id;  // as wire::Tensor
+    const std::uint8_t* data;
+    std::size_t size;  // bytes
+  };
+  // Before each call: the buffers of all its tensors.
+  void NextCall(std::vector<Buffer> buffers) { buffers_ = std::move(buffers); }
+
   const std::string& name() const override { return name_; }
   const Contract& contract() const override { return contract_; }
   const Arithmetic& arithmetic() const override {
@@ -24,11 +35,14 @@ class WireEncoder : public Target {
   }
   bool Implements(Kernel) const override { return true; }
 
-  CallResult Write(const WriteArgs& args, const LaunchContext&) override;
-  CallResult Gather(const GatherArgs& args, const LaunchContext&) override;
+  CallResult Write(const WriteArgs& args,
+                   const LaunchContext& context) override;
+  CallResult Gather(const GatherArgs& args,
+                    const LaunchContext& context) override;
   CallResult ConvertIndices(const ConvertArgs& args,
-                            const LaunchContext&) override;
-  CallResult Decode(const DecodeArgs& args, const LaunchContext&) override;
+                            const LaunchContext& context) override;
+  CallResult Decode(const DecodeArgs& args,
+                    const LaunchContext& context) override;
 
   // What was written down so far.
   std::uint32_t calls() const { return calls_; }
@@ -40,13 +54,14 @@ class WireEncoder : public Target {
     Add(static_cast<std::uint32_t>(id), tensor);
   }
   // Puts the call in front of its tensors.
-  CallResult End(Kernel kernel, wire::Call call);
+  CallResult End(Kernel kernel, const LaunchContext& context, wire::Call call);
 
   const std::uint8_t* base_;
   std::string name_ = "wire";
   Contract contract_;
   std::uint32_t calls_ = 0;
   std::string bytes_;
+  std::vector<Buffer> buffers_;
   std::uint32_t tensor_count_ = 0;
   std::string tensors_;
 };

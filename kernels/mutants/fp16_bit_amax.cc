@@ -1,7 +1,7 @@
 // The writer takes the bit patterns of fp16 values for integers when it looks
 // for the largest one: 1.0 counts 15360, and every negative value more than
 // any positive one. A real fault of an fp8_ds_mla writer; bf16 is right.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -20,7 +20,7 @@ struct Policy : kernels::WriterPolicy {
 CompiledTarget Fp16BitAmax() {
   return {"mutant:fp16-bit-amax",
           "writer scales fp16 by the largest bit pattern as an integer",
-          {.write = HostWrite<Policy>}};
+          {.write = CallWriter<Policy>}};
 }
 
 }  // namespace mlafuzz

@@ -1,6 +1,6 @@
 // The gather's grid has one block for each full page of rows: a request whose
 // rows do not fill its first and last page needs more, and loses its last ones.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -17,7 +17,7 @@ struct Policy : kernels::GatherPolicy {
 CompiledTarget GatherDropsPages() {
   return {"mutant:gather-drops-pages",
           "gather launches too few blocks for pages that are not full",
-          {.gather = HostGather<Policy>}};
+          {.gather = CallGather<Policy>}};
 }
 
 }  // namespace mlafuzz

@@ -1,6 +1,6 @@
 // The gather copies the tail of rows that carry no rope: whatever another
 // writer left there becomes rope in the workspace.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -18,7 +18,7 @@ struct Policy : kernels::GatherPolicy {
 CompiledTarget GatherStaleTail() {
   return {"mutant:gather-stale-tail",
           "gather copies the stale tail of rows without rope",
-          {.gather = HostGather<Policy>}};
+          {.gather = CallGather<Policy>}};
 }
 
 }  // namespace mlafuzz

@@ -1,6 +1,6 @@
 // The index conversion puts 0 where an index names no slot: slot 0 is
 // somebody's row.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -15,7 +15,7 @@ struct Policy : kernels::ConvertPolicy {
 CompiledTarget IndexZeroForInvalid() {
   return {"mutant:index-zero-for-invalid",
           "index conversion puts 0 in the place of an invalid index",
-          {.convert = HostConvert<Policy>}};
+          {.convert = CallConvert<Policy>}};
 }
 
 }  // namespace mlafuzz

@@ -1,5 +1,5 @@
 // The gather uses a row's scales without waiting for the lanes that stage them.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -14,7 +14,7 @@ struct Policy : kernels::GatherPolicy {
 CompiledTarget MissingSyncwarp() {
   return {"mutant:missing-syncwarp",
           "gather reads the row's scales before all are staged",
-          {.gather = HostGather<Policy>}};
+          {.gather = CallGather<Policy>}};
 }
 
 }  // namespace mlafuzz

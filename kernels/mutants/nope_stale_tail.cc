@@ -1,6 +1,6 @@
 // The writer takes pe_dim 0 and leaves the row's tail as it was: every reader
 // of the whole row then sees what another owner of the slot left there.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -20,7 +20,7 @@ struct Policy : kernels::WriterPolicy {
 CompiledTarget NopeStaleTail() {
   return {"mutant:nope-stale-tail",
           "writer leaves the tail of a row without rope as it was",
-          {.write = HostWrite<Policy>}};
+          {.write = CallWriter<Policy>}};
 }
 
 }  // namespace mlafuzz

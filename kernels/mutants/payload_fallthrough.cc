@@ -1,7 +1,7 @@
 // The conversion of the payload falls through to a cast that keeps the input's
 // high byte. Scales and rope stay right, so checks on those alone see nothing.
 // After a real fault: a scalar type without a specialised fp8 conversion.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -19,7 +19,7 @@ struct Policy : kernels::WriterPolicy {
 CompiledTarget PayloadFallthrough() {
   return {"mutant:payload-fallthrough",
           "writer stores the high byte of each value instead of its code",
-          {.write = HostWrite<Policy>}};
+          {.write = CallWriter<Policy>}};
 }
 
 }  // namespace mlafuzz

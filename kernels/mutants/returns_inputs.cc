@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/decode/checks.h"
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -68,6 +68,7 @@ simt::Config GridOf(std::int64_t blocks, const LaunchContext& context) {
   simt::Config config;
   config.grid = dim3(static_cast<unsigned>(blocks));
   config.block = dim3(32);
+  config.stream = StreamOf(context);
   config.schedule = {context.schedule};
   return config;
 }

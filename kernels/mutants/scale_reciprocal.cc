@@ -1,6 +1,6 @@
 // The writer multiplies by 1/448 instead of dividing by 448: for bf16 maxima,
 // 71 of 128 mantissas give a scale that is off by one in the last place.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -17,7 +17,7 @@ struct Policy : kernels::WriterPolicy {
 CompiledTarget ScaleReciprocal() {
   return {"mutant:scale-reciprocal",
           "writer multiplies by 1/448 instead of dividing by 448",
-          {.write = HostWrite<Policy>}};
+          {.write = CallWriter<Policy>}};
 }
 
 }  // namespace mlafuzz

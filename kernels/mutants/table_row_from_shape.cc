@@ -1,6 +1,6 @@
 // The gather takes the number of columns for the distance between rows of the
 // block table: wrong for a view of a wider or an expanded one.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -18,7 +18,7 @@ struct Policy : kernels::GatherPolicy {
 CompiledTarget TableRowFromShape() {
   return {"mutant:table-row-from-shape",
           "gather steps through the block table by its columns",
-          {.gather = HostGather<Policy>}};
+          {.gather = CallGather<Policy>}};
 }
 
 }  // namespace mlafuzz

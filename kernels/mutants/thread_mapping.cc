@@ -1,6 +1,6 @@
 // A control: the writer with 8 lanes of 16 values for a tile, as another
 // fp8_ds_mla writer maps it. Its rows are byte for byte builtin's.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -57,6 +57,7 @@ CallResult WriteBy16(const WriteArgs& args, const LaunchContext& context) {
   simt::Config config;
   config.grid = dim3(static_cast<unsigned>(params.tokens));
   config.block = dim3(64);
+  config.stream = StreamOf(context);
   config.schedule = {context.schedule};
   return ToCallResult(
       params.fp16

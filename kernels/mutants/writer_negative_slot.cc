@@ -1,6 +1,6 @@
 // The writer skips slot -1 only; another negative slot is an address in front
 // of the pool.
-#include "kernels/host_kernels.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -15,7 +15,7 @@ struct Policy : kernels::WriterPolicy {
 CompiledTarget WriterNegativeSlot() {
   return {"mutant:writer-negative-slot",
           "writer skips slot -1 and takes other negative slots for addresses",
-          {.write = HostWrite<Policy>}};
+          {.write = CallWriter<Policy>}};
 }
 
 }  // namespace mlafuzz

@@ -2,14 +2,17 @@
 
 Only what is under test is instrumented: its BUILD file makes it a
 kernel_library, which is compiled as the configuration says under its own name,
-and once more for each flavour:
+and once more for each flavour, and by nvcc for GPUs:
 
-    kernel_library(name = "builtin", ...)   # :builtin, :builtin__asan_ubsan, ...
+    kernel_library(name = "builtin", ...)
+    # :builtin, :builtin__asan_ubsan, ..., :builtin__cuda
 
 The corpus, the oracle and the generated code would dominate the time and fill
 the coverage map with branches that say nothing of a kernel; their own tests run
 under --config=asan and --config=ubsan. They are compiled once for all engines.
 """
+
+load("//tools/cuda:defs.bzl", "cuda_library")
 
 # no-link: main comes in through //tools/fuzzing:engine. Tracing the stack depth
 # costs a store a function and says nothing of kernels that do not recurse.
@@ -87,22 +90,30 @@ def in_flavour(label, flavour):
 
 def kernel_library(
         name,
+        srcs = [],
+        hdrs = [],
         copts = [],
         deps = [],
         kernel_deps = [],
+        cuda = True,
         **kwargs):
     """A cc_library of code under test: `name`, and in_flavour(name) for each.
 
     Args:
       name: what the configuration's own flags make of it; under --config=race
         with the race detector.
+      srcs: sources, the same for all variants.
+      hdrs: headers.
       copts: for all variants, before those of the flavour.
       deps: libraries that are no code under test.
       kernel_deps: other kernel_library targets; each variant depends on theirs.
+      cuda: whether there is a variant for GPUs, in_flavour(name, "cuda").
       **kwargs: for every cc_library.
     """
     native.cc_library(
         name = name,
+        srcs = srcs,
+        hdrs = hdrs,
         copts = copts + UNDER_TEST_COPTS,
         deps = deps + kernel_deps + _UNDER_TEST_DEPS,
         **kwargs
@@ -110,9 +121,24 @@ def kernel_library(
     for flavour, value in FLAVOURS.items():
         native.cc_library(
             name = in_flavour(":" + name, flavour)[1:],
+            srcs = srcs,
+            hdrs = hdrs,
             copts = copts + value.copts,
             # Only the engines want them.
             tags = ["manual"],
             deps = deps + value.deps + [in_flavour(dep, flavour) for dep in kernel_deps],
+            **kwargs
+        )
+    if cuda:
+        cuda_library(
+            name = in_flavour(":" + name, "cuda")[1:],
+            srcs = [src for src in srcs if src.endswith(".cc")],
+            hdrs = hdrs,
+            private_hdrs = [src for src in srcs if not src.endswith(".cc")],
+            # As clang's -ffp-contract=off.
+            copts = ["-fmad=false"],
+            # Only //kernels/device wants them.
+            tags = ["manual"],
+            deps = deps + [in_flavour(dep, "cuda") for dep in kernel_deps],
             **kwargs
         )

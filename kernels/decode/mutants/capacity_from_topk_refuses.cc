@@ -15,7 +15,7 @@ CallResult DecodeOfTopk(const DecodeArgs& args, const LaunchContext& context) {
         "expects block_tables of shape (B, ", args.query_length, ", ", topk,
         "), got (B, ", args.query_length, ", ", args.indices->shape[1], ")"));
   }
-  return HostDecode<kernels::DecodePolicy>(args, context, {});
+  return CallDecode<kernels::DecodePolicy>(args, context, {});
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include "kernels/decode/compiled_decode.h"
 #include "kernels/decode/decode.cuh"
 #include "kernels/decode/decode.h"
-#include "kernels/decode/host_decode.h"
+#include "kernels/decode/decode_call.h"
 
 namespace mlafuzz {
 
@@ -16,7 +16,7 @@ template <class Policy>
 CompiledDecode DecodeTwin(const char* name, const char* what) {
   return {name, what,
           [](const DecodeArgs& args, const LaunchContext& context) {
-            return HostDecode<Policy>(args, context, {});
+            return CallDecode<Policy>(args, context, {});
           },
           [] { return DecodeContractOf({}); }};
 }

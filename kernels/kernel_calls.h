@@ -1,9 +1,11 @@
-// From a target's call to a launch on the host backend: what all compiled-in
+// From a target's call to a launch, on either backend: what all compiled-in
 // kernels have in common.
-#ifndef MLAFUZZ_KERNELS_HOST_KERNELS_H_
-#define MLAFUZZ_KERNELS_HOST_KERNELS_H_
+#ifndef MLAFUZZ_KERNELS_KERNEL_CALLS_H_
+#define MLAFUZZ_KERNELS_KERNEL_CALLS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 
 #include "kernels/convert.cuh"
@@ -18,6 +20,11 @@ namespace mlafuzz {
 // The width rule of builtin's index conversion: none.
 inline constexpr std::int64_t kBuiltinWidthMultiple = 1;
 
+// The stream of a call.
+inline simt::Stream StreamOf(const LaunchContext& context) {
+  return static_cast<simt::Stream>(context.stream);
+}
+
 // How a launch ended, as the result of a call.
 inline CallResult ToCallResult(const simt::LaunchResult& launch) {
   switch (launch.kind) {
@@ -31,44 +38,66 @@ inline CallResult ToCallResult(const simt::LaunchResult& launch) {
   }
 }
 
+// Bytes for the length of one call: from the call's context, which has to give
+// them on a device, else from the heap. Null data if there are none to be had.
+class ScratchBuffer {
+ public:
+  ScratchBuffer(const LaunchContext& context, std::size_t bytes)
+      : data_(context.scratch != nullptr
+                  ? context.scratch(context.scratch_owner, bytes)
+                  : ::operator new(bytes, std::nothrow)),
+        own_(context.scratch == nullptr) {}
+  ~ScratchBuffer() {
+    if (own_) ::operator delete(data_);
+  }
+  ScratchBuffer(const ScratchBuffer&) = delete;
+  ScratchBuffer& operator=(const ScratchBuffer&) = delete;
+
+  void* data() const { return data_; }
+
+ private:
+  void* data_;
+  bool own_;
+};
+
 // Each refuses what the host checks refuse, does nothing where there is nothing
 // to do (an empty grid would be a launch error), else launches.
 
 template <class Policy, bool kPow2Scale = false>
-CallResult HostWrite(const WriteArgs& args, const LaunchContext& context) {
+CallResult CallWriter(const WriteArgs& args, const LaunchContext& context) {
   if (std::string why = WhyRefuseWrite(args); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
   kernels::WriterParams params = ToParams(args);
   params.pow2_scale = kPow2Scale;
   if (params.tokens == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchWriter<Policy>(params, context.stream,
+  return ToCallResult(kernels::LaunchWriter<Policy>(params, StreamOf(context),
                                                     {context.schedule}));
 }
 
 template <class Policy>
-CallResult HostGather(const GatherArgs& args, const LaunchContext& context) {
+CallResult CallGather(const GatherArgs& args, const LaunchContext& context) {
   if (std::string why = WhyRefuseGather(args); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
   const kernels::GatherParams params = ToParams(args);
   if (params.dst_rows == 0 || params.requests == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchGather<Policy>(params, context.stream,
+  return ToCallResult(kernels::LaunchGather<Policy>(params, StreamOf(context),
                                                     {context.schedule}));
 }
 
 template <class Policy>
-CallResult HostConvert(const ConvertArgs& args, const LaunchContext& context) {
+CallResult CallConvert(const ConvertArgs& args, const LaunchContext& context) {
   if (std::string why = WhyRefuseConvert(args, kBuiltinWidthMultiple);
       !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
   const kernels::ConvertParams params = ToParams(args);
   if (params.rows == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchConvert<Policy>(params, context.stream,
+  return ToCallResult(kernels::LaunchConvert<Policy>(params, StreamOf(context),
                                                      {context.schedule}));
 }
 
 }  // namespace mlafuzz
 
-#endif  // MLAFUZZ_KERNELS_HOST_KERNELS_H_
+#endif  // MLAFUZZ_KERNELS_KERNEL_CALLS_H_

@@ -1,26 +1,25 @@
-// From a decode call to launches on the host backend.
-#ifndef MLAFUZZ_KERNELS_DECODE_HOST_DECODE_H_
-#define MLAFUZZ_KERNELS_DECODE_HOST_DECODE_H_
+// From a decode call to launches, on either backend.
+#ifndef MLAFUZZ_KERNELS_DECODE_DECODE_CALL_H_
+#define MLAFUZZ_KERNELS_DECODE_DECODE_CALL_H_
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <string>
 #include <utility>
 
 #include "kernels/decode/checks.h"
 #include "kernels/decode/decode.cuh"
 #include "kernels/decode/options.h"
+#include "kernels/kernel_calls.h"
 #include "kernels/simt/simt.h"
 #include "kernels/target_set.h"
 
 namespace mlafuzz {
 
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
-// launches with partials on the heap.
+// launches with partials in the call's scratch memory, or on the heap.
 template <class Policy>
-CallResult HostDecode(const DecodeArgs& args, const LaunchContext& context,
+CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
                       const DecodeOptions& options) {
   if (std::string why = WhyRefuseDecode(args); !why.empty()) {
     return CallResult::Refused(std::move(why));
@@ -37,27 +36,17 @@ CallResult HostDecode(const DecodeArgs& args, const LaunchContext& context,
   }
   const std::size_t value_bytes = options.bf16_partials ? 2 : 4;
   const auto count = static_cast<std::size_t>(splits);
-  const std::unique_ptr<std::uint8_t[]> partials(
-      new (std::nothrow) std::uint8_t[count * kernels::kLatent * value_bytes]);
-  const std::unique_ptr<float[]> partial_lse(new (std::nothrow) float[count]);
-  if (partials == nullptr || partial_lse == nullptr) {
+  const ScratchBuffer partials(context, count * kernels::kLatent * value_bytes);
+  const ScratchBuffer partial_lse(context, count * sizeof(float));
+  if (partials.data() == nullptr || partial_lse.data() == nullptr) {
     return CallResult::Error("no memory for the splits' partials");
   }
-  params.partials = partials.get();
-  params.partial_lse = partial_lse.get();
-  const simt::LaunchResult launch =
-      kernels::LaunchDecode<Policy>(params, context.stream, {context.schedule});
-  switch (launch.kind) {
-    case simt::FaultKind::kNone:
-      return CallResult::Ok();
-    case simt::FaultKind::kBadConfiguration:
-    case simt::FaultKind::kBackendError:
-      return CallResult::Error(launch.message);
-    default:
-      return CallResult::Fault(launch.message);
-  }
+  params.partials = partials.data();
+  params.partial_lse = static_cast<float*>(partial_lse.data());
+  return ToCallResult(kernels::LaunchDecode<Policy>(params, StreamOf(context),
+                                                    {context.schedule}));
 }
 
 }  // namespace mlafuzz
 
-#endif  // MLAFUZZ_KERNELS_DECODE_HOST_DECODE_H_
+#endif  // MLAFUZZ_KERNELS_DECODE_DECODE_CALL_H_

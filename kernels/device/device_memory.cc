@@ -1,0 +1,294 @@
+#include "kernels/device/device_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/device/device_name.h"
+
+namespace mlafuzz::device {
+namespace {
+
+// Of addresses and sizes that 128-bit loads need.
+constexpr std::uint64_t kAlignment = 16;
+constexpr std::size_t kScratchAlignment = 256;
+constexpr std::size_t kLeastPinned = std::size_t{1} << 20;
+// One schedule in so many finds its stream busy, for so long.
+constexpr std::uint64_t kBusyOneIn = 8;
+constexpr unsigned kBusyMicroseconds = 50;
+
+std::uint64_t Mix(std::uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+std::string Text(cudaError_t error) {
+  return std::string(cudaGetErrorName(error)) + ": " +
+         cudaGetErrorString(error);
+}
+
+}  // namespace
+
+std::unique_ptr<DeviceMemory> DeviceMemory::Create(int device, Side side,
+                                                   std::string* why) {
+  int count = 0;
+  cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess && device >= count) {
+    *why = "there is no device " + std::to_string(device) + ", only " +
+           std::to_string(count);
+    return nullptr;
+  }
+  if (error == cudaSuccess) error = cudaSetDevice(device);
+  // Calls are short: waiting by sleeping would cost more than they do.
+  if (error == cudaSuccess) error = cudaSetDeviceFlags(cudaDeviceScheduleSpin);
+  if (error == cudaSuccess) error = cudaFree(nullptr);
+  std::unique_ptr<DeviceMemory> memory(new DeviceMemory);
+  memory->number_ = device;
+  memory->side_ = side;
+  if (error == cudaSuccess) {
+    error =
+        cudaStreamCreateWithFlags(&memory->stream_, cudaStreamNonBlocking);
+  }
+  void* bytes = nullptr;
+  if (error == cudaSuccess) {
+    error = cudaHostAlloc(&bytes, sizeof(int), cudaHostAllocMapped);
+    memory->damaged_ = static_cast<int*>(bytes);
+  }
+  if (error == cudaSuccess) {
+    error = cudaMalloc(&bytes, kMostBuffers * sizeof(Damage));
+    memory->damage_ = static_cast<Damage*>(bytes);
+  }
+  const std::vector<Damage> none(kMostBuffers, kNoDamage);
+  if (error == cudaSuccess) {
+    error = cudaMemcpy(memory->damage_, none.data(),
+                       none.size() * sizeof(Damage), cudaMemcpyHostToDevice);
+  }
+  if (error != cudaSuccess) {
+    *why = Text(error);
+    return nullptr;
+  }
+  *memory->damaged_ = 0;
+  memory->device_ = DeviceName(device);
+  memory->slots_ = GuardedSlots::Create(kMostBuffers, why);
+  if (memory->slots_ == nullptr) return nullptr;
+  memory->stale_begin_.resize(kMostBuffers, nullptr);
+  memory->stale_end_.resize(kMostBuffers, nullptr);
+  if (!memory->PassesProbe(why)) return nullptr;
+  return memory;
+}
+
+bool DeviceMemory::PassesProbe(std::string* why) {
+  constexpr std::size_t kBytes = kProbeWords * sizeof(std::uint32_t);
+  if (!ReservePinned(kBytes + sizeof(std::uint32_t), why)) return false;
+  auto* const in = reinterpret_cast<std::uint32_t*>(pinned_);
+  for (unsigned i = 0; i < kProbeWords; ++i) {
+    in[i] = static_cast<std::uint32_t>(Mix(i));
+  }
+  std::uint32_t* const out = in + kProbeWords;
+  *out = 0;
+  if (Failed(Probe(in, out, stream_), why) ||
+      Failed(cudaDeviceSynchronize(), why)) {
+    return false;
+  }
+  if (*out == ProbeExpected(in)) return true;
+  *why = device_ + " fails its known-answer test: " + std::to_string(*out) +
+         " instead of " + std::to_string(ProbeExpected(in));
+  return false;
+}
+
+bool DeviceMemory::Failed(cudaError_t error, std::string* why) {
+  if (error == cudaSuccess) return false;
+  *why = Text(error);
+  return true;
+}
+
+bool DeviceMemory::ReservePinned(std::size_t bytes, std::string* why) {
+  if (bytes <= pinned_size_) return true;
+  (void)cudaFreeHost(pinned_);
+  pinned_ = nullptr;
+  pinned_size_ = 0;
+  const std::size_t size = std::max(bytes + bytes / 2, kLeastPinned);
+  void* data = nullptr;
+  if (Failed(cudaHostAlloc(&data, size, cudaHostAllocMapped), why)) {
+    (void)cudaGetLastError();
+    *why = std::to_string(size >> 20) + " MiB of pinned memory: " + *why;
+    return false;
+  }
+  pinned_ = static_cast<char*>(data);
+  pinned_size_ = size;
+  return true;
+}
+
+// Room in a slot, new memory with the pattern.
+bool DeviceMemory::Prepare(int slot, std::uint64_t bytes, std::string* why) {
+  std::size_t old = slots_->slot(slot).size;
+  if (old != 0 && bytes <= old) return true;
+  if (!slots_->Grow(slot, bytes, why)) {
+    // Of earlier, larger calls.
+    if (Failed(cudaDeviceSynchronize(), why)) return false;
+    slots_->Shrink();
+    for (int i = 0; i < kMostBuffers; ++i) {
+      const GuardedSlots::Slot& kept = slots_->slot(i);
+      auto& begin = stale_begin_[static_cast<std::size_t>(i)];
+      auto& end = stale_end_[static_cast<std::size_t>(i)];
+      end = std::min(end, kept.data + kept.size);
+      begin = std::min(begin, end);
+    }
+    old = slots_->slot(slot).size;
+    if (!slots_->Grow(slot, bytes, why)) return false;
+  }
+  const GuardedSlots::Slot& now = slots_->slot(slot);
+  return !Failed(
+      FillPattern(now.data, now.data + old, now.data + now.size, stream_),
+      why);
+}
+
+char* DeviceMemory::Address(int slot, std::uint64_t begin, std::uint64_t size,
+                            bool behind) {
+  const GuardedSlots::Slot& s = slots_->slot(slot);
+  const std::uint64_t residue = begin % kAlignment;
+  if (!behind) return s.data + residue;
+  std::uint64_t at = s.size - size;
+  at -= (at - residue) % kAlignment;
+  return s.data + at;
+}
+
+bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
+                         char* arena, wire::CallTensors& tensors,
+                         std::string* why) {
+  const int count = static_cast<int>(tensors.wire.size());
+  if (count > kScratch) {
+    *why = "more tensors than there are slots";
+    return false;
+  }
+  const std::uint64_t draw = Mix(call.schedule);
+  // Room for all before anything is placed: growing moves ends.
+  std::size_t pinned = 0;
+  for (int i = 0; i < count; ++i) {
+    const wire::Tensor& t = tensors.wire[static_cast<std::size_t>(i)];
+    // Alignment may cost as much on each side.
+    if (!Prepare(i, t.size + 2 * kAlignment, why)) return false;
+    pinned += t.size + 2 * kScratchAlignment;
+  }
+  if (!Prepare(kScratch, scratch_bytes + 2 * kAlignment, why) ||
+      !ReservePinned(pinned, why)) {
+    return false;
+  }
+  placements_.count = count + 1;
+  tensors.views.resize(tensors.wire.size());
+  std::size_t at = 0;
+  for (int i = 0; i <= count; ++i) {
+    const bool is_scratch = i == count;
+    const int slot = is_scratch ? kScratch : i;
+    const auto s = static_cast<std::size_t>(slot);
+    Placement& p = placements_.buffers[i];
+    p.slot = slots_->slot(slot).data;
+    p.slot_size = slots_->slot(slot).size;
+    p.stale_begin = stale_begin_[s];
+    p.stale_end = stale_end_[s];
+    const bool behind = side_ == Side::kBySchedule ? (draw >> i & 1) != 0
+                                                   : side_ == Side::kBehind;
+    if (is_scratch) {
+      // What is taken later grows from its begin.
+      const bool fixed = scratch_bytes != 0;
+      p.copied = false;
+      p.size = scratch_bytes;
+      p.device = fixed ? Address(slot, 0, scratch_bytes, behind) : p.slot;
+      p.pinned = nullptr;
+      scratch_taken_ = 0;
+      scratch_size_ = scratch_bytes;
+      scratch_shape_ = static_cast<std::int64_t>(scratch_bytes);
+      scratch_ = {p.device,         {kDLCUDA, number_}, 1, {kDLUInt, 8, 1},
+                  &scratch_shape_,  &scratch_stride_,   0};
+    } else {
+      wire::Tensor& t = tensors.wire[s];
+      p.copied = true;
+      p.size = t.size;
+      p.device = Address(slot, t.begin, t.size, behind);
+      at = (at + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
+      p.pinned = pinned_ + at +
+                 reinterpret_cast<std::uintptr_t>(p.device) % kAlignment;
+      at += t.size + kAlignment;
+      if (t.size != 0) std::memcpy(p.pinned, arena + t.begin, t.size);
+      tensors.views[s] = {p.device + (t.offset - t.begin),
+                          {kDLCUDA, number_},
+                          t.ndim,
+                          {t.code, t.bits, 1},
+                          t.shape.data(),
+                          t.strides.data(),
+                          0};
+    }
+    stale_begin_[s] = p.device;
+    stale_end_[s] = p.device + p.size;
+  }
+  if ((draw >> 32) % kBusyOneIn == 0 &&
+      Failed(Wait(kBusyMicroseconds, stream_), why)) {
+    return false;
+  }
+  return !Failed(CopyIn(placements_, stream_), why);
+}
+
+void* DeviceMemory::TakeScratch(std::size_t bytes) {
+  std::string why;
+  const std::uint64_t end =
+      (scratch_taken_ + bytes + kScratchAlignment - 1) / kScratchAlignment *
+      kScratchAlignment;
+  if (!Prepare(kScratch, end, &why)) return nullptr;
+  Placement& p = placements_.buffers[placements_.count - 1];
+  p.slot_size = slots_->slot(kScratch).size;
+  char* const data = p.slot + scratch_taken_;
+  scratch_taken_ = end;
+  p.device = p.slot;
+  p.size = end;
+  stale_begin_[kScratch] = p.slot;
+  stale_end_[kScratch] = p.slot + end;
+  return data;
+}
+
+bool DeviceMemory::Settle(char* arena, wire::CallTensors& tensors,
+                          std::vector<wire::Stray>* strays, std::string* why) {
+  // Of launches that were refused the target has spoken, or will be judged by
+  // what is missing.
+  (void)cudaGetLastError();
+  if (Failed(CopyOut(placements_, damage_, damaged_, stream_), why) ||
+      Failed(cudaDeviceSynchronize(), why)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
+    const wire::Tensor& t = tensors.wire[i];
+    if (t.size != 0) {
+      std::memcpy(arena + t.begin, placements_.buffers[i].pinned, t.size);
+    }
+  }
+  if (*damaged_ != 0) ReadDamage(tensors, strays);
+  return true;
+}
+
+void DeviceMemory::ReadDamage(const wire::CallTensors& tensors,
+                              std::vector<wire::Stray>* strays) {
+  Damage damages[kMostBuffers];
+  (void)cudaMemcpy(damages, damage_, sizeof damages, cudaMemcpyDeviceToHost);
+  for (int i = 0; i < placements_.count; ++i) {
+    const Damage& damage = damages[i];
+    if (damage.count == 0) continue;
+    const Placement& p = placements_.buffers[i];
+    const std::int64_t begin = p.device - p.slot;
+    wire::Stray stray;
+    stray.id = static_cast<std::size_t>(i) < tensors.wire.size()
+                   ? tensors.wire[static_cast<std::size_t>(i)].id
+                   : wire::kScratch;
+    stray.first = static_cast<std::int64_t>(damage.first) - begin;
+    stray.last = static_cast<std::int64_t>(damage.last) - begin;
+    stray.count = static_cast<std::int64_t>(damage.count);
+    strays->push_back(stray);
+    (void)FillPattern(p.slot, p.slot, p.device, stream_);
+    (void)FillPattern(p.slot, p.device + p.size, p.slot + p.slot_size, stream_);
+  }
+  for (Damage& damage : damages) damage = kNoDamage;
+  (void)cudaStreamSynchronize(stream_);
+  (void)cudaMemcpy(damage_, damages, sizeof damages, cudaMemcpyHostToDevice);
+  *damaged_ = 0;
+}
+
+}  // namespace mlafuzz::device

@@ -1,0 +1,90 @@
+#ifndef MLAFUZZ_KERNELS_DEVICE_DEVICE_MEMORY_H_
+#define MLAFUZZ_KERNELS_DEVICE_DEVICE_MEMORY_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/device/guarded_slots.h"
+#include "kernels/device/transfer.h"
+#include "kernels/foreign/call_memory.h"
+
+namespace mlafuzz::device {
+
+// Calls on a GPU. How one goes:
+//
+//   1. Each tensor's buffer gets a slot of its own, flush with one end: which
+//      one follows from the case's schedule, so that an access before it and
+//      one behind it are each an illegal address in one of two runs. (An end is
+//      met to 16 bytes, which is what 128-bit loads ask of addresses.) Slack
+//      holds a pattern.
+//   2. Bytes travel through pinned memory, on the call's stream; for one
+//      schedule in eight that stream is busy before, so that kernels which run
+//      on another one see old bytes.
+//   3. After the call buffers are copied back on its stream and the slack is
+//      compared. Then the whole device is waited for: what fails late, or on
+//      another stream, fails in this call.
+class DeviceMemory : public wire::CallMemory {
+ public:
+  enum class Side { kBySchedule, kBefore, kBehind };  // guard next to a buffer
+
+  // On GPU number `device`, which is then current. Null, and why, if there is
+  // none, or it does not pass a known-answer test.
+  static std::unique_ptr<DeviceMemory> Create(int device, Side side,
+                                              std::string* why);
+
+  std::string device() const override { return device_; }
+  bool Place(const wire::Call& call, std::uint64_t scratch_bytes, char* arena,
+             wire::CallTensors& tensors, std::string* why) override;
+  void* stream() override { return stream_; }
+  DLTensor* scratch() override {
+    return scratch_size_ == 0 ? nullptr : &scratch_;
+  }
+  bool Settle(char* arena, wire::CallTensors& tensors,
+              std::vector<wire::Stray>* strays, std::string* why) override;
+
+  // More scratch memory for the placed call, aligned to 256 bytes; null if
+  // there is not enough. For kernels that know how much they need when called.
+  void* TakeScratch(std::size_t bytes);
+
+ private:
+  // The last one.
+  static constexpr int kScratch = kMostBuffers - 1;
+
+  DeviceMemory() = default;
+  bool PassesProbe(std::string* why);
+  bool Prepare(int slot, std::uint64_t bytes, std::string* why);
+  bool ReservePinned(std::size_t bytes, std::string* why);
+  char* Address(int slot, std::uint64_t begin, std::uint64_t size, bool behind);
+  bool Failed(cudaError_t error, std::string* why);
+  void ReadDamage(const wire::CallTensors& tensors,
+                  std::vector<wire::Stray>* strays);
+
+  std::string device_;
+  int number_ = 0;
+  Side side_ = Side::kBySchedule;
+  std::unique_ptr<GuardedSlots> slots_;
+  cudaStream_t stream_ = nullptr;
+  char* pinned_ = nullptr;
+  std::size_t pinned_size_ = 0;
+  Damage* damage_ = nullptr;  // device memory, kMostBuffers
+  int* damaged_ = nullptr;    // pinned
+  // Of the placed call; its last entry is the scratch.
+  Placements placements_;
+  // By slot: what may not hold the pattern.
+  std::vector<char*> stale_begin_;
+  std::vector<char*> stale_end_;
+  std::uint64_t scratch_taken_ = 0;
+  std::uint64_t scratch_size_ = 0;
+  std::int64_t scratch_shape_ = 0;
+  std::int64_t scratch_stride_ = 1;
+  DLTensor scratch_ = {};
+};
+
+}  // namespace mlafuzz::device
+
+#endif  // MLAFUZZ_KERNELS_DEVICE_DEVICE_MEMORY_H_

@@ -1,0 +1,50 @@
+// The process in which kernels run on a GPU: somebody's shared library, or a
+// target that is compiled in. Protocol: kernels/foreign/wire.h.
+//
+//   runner_cuda DEVICE SIDE lib PATH.so
+//   runner_cuda DEVICE SIDE builtin NAME
+//
+// SIDE: where the unmapped memory next to each buffer is, "before", "behind" or
+// "schedule" (the case decides).
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "kernels/device/compiled_callee.h"
+#include "kernels/device/device_memory.h"
+#include "kernels/foreign/library_callee.h"
+#include "kernels/foreign/runner_loop.h"
+
+int main(int argc, char** argv) {
+  using mlafuzz::device::DeviceMemory;
+  if (argc != 5 || !mlafuzz::wire::Enter()) {
+    std::fprintf(stderr,
+                 "usage: runner_cuda DEVICE before|behind|schedule "
+                 "lib|builtin NAME (started by mlafuzz)\n");
+    return 2;
+  }
+  const std::string side = argv[2];
+  std::string why;
+  const std::unique_ptr<DeviceMemory> memory = DeviceMemory::Create(
+      std::atoi(argv[1]),
+      side == "before"   ? DeviceMemory::Side::kBefore
+      : side == "behind" ? DeviceMemory::Side::kBehind
+                         : DeviceMemory::Side::kBySchedule,
+      &why);
+  if (memory == nullptr) {
+    mlafuzz::wire::SayLoadFailed("no GPU to run on: " + why);
+    return 0;
+  }
+  const bool is_library = std::string(argv[3]) == "lib";
+  const std::unique_ptr<mlafuzz::wire::Callee> callee =
+      is_library ? mlafuzz::wire::LoadLibrary(argv[4], &why)
+                 : mlafuzz::device::FindCompiled(argv[4], *memory);
+  if (callee == nullptr) {
+    mlafuzz::wire::SayLoadFailed(
+        is_library ? why : std::string(argv[4]) + " has no device variant");
+    return 0;
+  }
+  mlafuzz::wire::ServeCalls(*callee, *memory);
+}

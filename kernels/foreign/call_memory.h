@@ -1,0 +1,40 @@
+#ifndef MLAFUZZ_KERNELS_FOREIGN_CALL_MEMORY_H_
+#define MLAFUZZ_KERNELS_FOREIGN_CALL_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/foreign/callee.h"
+#include "kernels/foreign/wire.h"
+
+namespace mlafuzz::wire {
+
+// Where a call's tensors are when its kernel runs. For each call Place(), the
+// call, Settle().
+class CallMemory {
+ public:
+  virtual ~CallMemory() = default;
+
+  // What the calls run on, for people; empty: this machine's processors.
+  virtual std::string device() const { return ""; }
+
+  // The views of a call's tensors, whose bytes lie in the arena at `arena`.
+  // False, and why: there is no room for them.
+  virtual bool Place(const Call& call, std::uint64_t scratch_bytes, char* arena,
+                     CallTensors& tensors, std::string* why) = 0;
+  // Of the placed call.
+  virtual void* stream() { return nullptr; }
+  virtual DLTensor* scratch() = 0;
+
+  // After the call: its results go into the arena; what it wrote outside of the
+  // buffers, and the harness will not see there, is appended. False, and what
+  // the device said, if it has failed: then the process must end.
+  virtual bool Settle(char* arena, CallTensors& tensors,
+                      std::vector<Stray>* strays, std::string* why) = 0;
+};
+
+}  // namespace mlafuzz::wire
+
+#endif  // MLAFUZZ_KERNELS_FOREIGN_CALL_MEMORY_H_

@@ -1,0 +1,22 @@
+#ifndef MLAFUZZ_KERNELS_FOREIGN_RUNNER_LOOP_H_
+#define MLAFUZZ_KERNELS_FOREIGN_RUNNER_LOOP_H_
+
+#include <string>
+
+#include "kernels/foreign/call_memory.h"
+#include "kernels/foreign/callee.h"
+
+namespace mlafuzz::wire {
+
+// First thing in a runner's main(): false if it was not started by a harness.
+bool Enter();
+
+// Instead of a Hello.
+void SayLoadFailed(const std::string& why);
+
+// Says Hello, then makes the calls of batch after batch. Does not return.
+[[noreturn]] void ServeCalls(Callee& callee, CallMemory& memory);
+
+}  // namespace mlafuzz::wire
+
+#endif  // MLAFUZZ_KERNELS_FOREIGN_RUNNER_LOOP_H_
