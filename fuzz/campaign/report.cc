@@ -1,3 +1,4 @@
+#include "fuzz/worker/foreign.h"
 #include "fuzz/campaign/report.h"
 
 #include <algorithm>
@@ -98,7 +99,9 @@ Json SkippedJson(const CampaignOptions& options) {
     if (UnderTest(options, kernel)) continue;
     skipped.push_back(absl::StrCat(KernelName(kernel), ": not under test"));
   }
-  skipped.push_back("cuda backend: host kernels only");
+  if (options.targets.device_name().empty()) {
+    skipped.push_back("cuda backend: not asked for (--backend=cuda)");
+  }
   return skipped;
 }
 
@@ -129,8 +132,8 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   if (options.other.has_value()) {
     json["compared_with"] = TargetsText(*options.other);
   }
-  json["backend"] = "host";
-  json["tier"] = "host";
+  json["backend"] = options.targets.device_name().empty() ? "host" : "cuda";
+  json["tier"] = TierText(options.targets);
   json["flavour"] = options.engine.flavour;
   json["seed"] = options.seed;
   json["exit_code"] = ExitCode(result);

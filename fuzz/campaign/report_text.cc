@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
+#include "fuzz/worker/foreign.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/report.h"
@@ -135,7 +136,8 @@ std::string ReportText(const CampaignOptions& options,
                        ? absl::StrCat(" against ", TargetsText(*options.other))
                        : "",
                    ", kernels ", absl::StrJoin(options.kernels, ","),
-                   "\ntier host, flavour ", options.engine.flavour, ", ",
+                   "\ntier ", TierText(options.targets), "; flavour ",
+                   options.engine.flavour, ", ",
                    build.compiler, "\nkernels built with ", build.kernel_flags,
                    "\ncommand ", options.command, "\nseed ", options.seed, ", ",
                    options.jobs, options.jobs == 1 ? " job\n" : " jobs\n");

@@ -73,7 +73,7 @@ absl::StatusOr<std::string> DecodeNamed(const char* flag,
   // A library says what it has when it is asked.
   if (IsForeign(name)) return known->all();
   for (const TargetInfo& info : AllTargets()) {
-    if (info.name != name || name == "builtin") continue;
+    if (info.name != WithoutDevice(name) || info.name == "builtin") continue;
     if (std::find(info.replaces.begin(), info.replaces.end(),
                   Kernel::kDecode) == info.replaces.end()) {
       return absl::InvalidArgumentError(

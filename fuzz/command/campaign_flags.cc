@@ -1,3 +1,4 @@
+#include "fuzz/worker/foreign.h"
 #include "fuzz/command/campaign_flags.h"
 
 #include <cstdio>
@@ -139,13 +140,14 @@ int CampaignToExitCode(const CampaignOptions& options) {
   if (!out.ok()) return UsageError(out.status());
   CampaignOptions claimed = options;
   claimed.out_claimed = true;
-  std::printf("mlafuzz: %s%s, kernels %s, flavour %s, tier host, seed %llu\n",
+  std::printf("mlafuzz: %s%s, kernels %s, flavour %s, tier %s, seed "
+      "%llu\n",
               TargetsText(options.targets).c_str(),
               options.other.has_value()
                   ? (" against " + TargetsText(*options.other)).c_str()
                   : "",
               absl::StrJoin(options.kernels, ",").c_str(),
-              options.engine.flavour.c_str(),
+              options.engine.flavour.c_str(), TierText(options.targets).c_str(),
               static_cast<unsigned long long>(options.seed));
   for (const std::string& note : options.notes) {
     std::printf("note: %s\n", note.c_str());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "fuzz/worker/foreign.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
@@ -63,7 +64,7 @@ int Run(const Arguments& arguments, const std::string&) {
         "--check` says which it has"));
   }
   result->set_flavour(engine->flavour);
-  result->set_tier("host");
+  result->set_tier(TierText(*targets));
   if (arguments.Has("json")) {
     std::printf("%s", ToJson(*result).c_str());
   } else {

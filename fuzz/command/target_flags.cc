@@ -1,6 +1,9 @@
 #include "fuzz/command/target_flags.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <iterator>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -9,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/worker/session.h"
+#include "kernels/foreign/foreign_target.h"
 
 namespace mlafuzz {
 
@@ -21,7 +25,9 @@ void ResolveLibraries(Targets* targets) {
         targets->mutable_gather(), targets->mutable_convert(),
         targets->mutable_decode()}) {
     if (IsForeign(*name)) {
-      *name = absl::StrCat("lib:", CallersPath(name->substr(4)));
+      const std::string path(WithoutDevice(*name).substr(4));
+      *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "", "lib:",
+                           CallersPath(path));
     }
   }
 }
@@ -45,6 +51,63 @@ absl::Status ReadRunnerLimits(const Arguments& arguments, Targets* targets) {
   return absl::OkStatus();
 }
 
+// All targets on the GPU that --backend and --device ask for; those that are
+// named "cuda:..." anyway.
+absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
+  std::string backend = arguments.Get("backend");
+  if (backend.empty()) backend = "host";
+  if (backend != "host" && backend != "cuda" && backend != "auto") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--backend takes host, cuda or auto, got \"", backend, "\""));
+  }
+  const std::string guard = arguments.Get("guard");
+  if (arguments.Has("guard") && guard != "before" && guard != "behind") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--guard takes before or behind, got \"", guard, "\""));
+  }
+  std::uint32_t device = 0;
+  if (arguments.Has("device") &&
+      (!absl::SimpleAtoi(arguments.Get("device"), &device) || device > 255)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--device takes the number of a GPU, got \"",
+                     arguments.Get("device"), "\""));
+  }
+  targets->set_device(device);
+  targets->set_guard(guard);
+  std::string* const names[] = {
+      targets->mutable_all(), targets->mutable_writer(),
+      targets->mutable_gather(), targets->mutable_convert(),
+      targets->mutable_decode()};
+  const auto on_device = [](const std::string* n) { return IsOnDevice(*n); };
+  const bool any = std::any_of(std::begin(names), std::end(names), on_device);
+  if (!any && backend == "host") {
+    for (const char* flag : {"device", "guard"}) {
+      if (!arguments.Has(flag)) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", flag, " is of the CUDA backend alone; add --backend=cuda"));
+    }
+    return absl::OkStatus();
+  }
+  const auto name =
+      DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
+  if (!name.ok()) {
+    if (backend != "auto" || any) {
+      return absl::UnavailableError(
+          absl::StrCat(name.status().message(),
+                       any ? "" : "; --backend=host needs no GPU"));
+    }
+    std::fprintf(stderr, "mlafuzz: on the host, for %s\n",
+                 std::string(name.status().message()).c_str());
+    return absl::OkStatus();
+  }
+  targets->set_device_name(*name);
+  if (backend == "host") return absl::OkStatus();
+  for (std::string* n : names) {
+    if (!n->empty() && !IsOnDevice(*n)) *n = absl::StrCat(kOnDevice, *n);
+  }
+  return absl::OkStatus();
+}
+
 // A target that has kernels of its own, and those that this run would call.
 struct Replacement {
   std::string target;
@@ -53,7 +116,9 @@ struct Replacement {
 
 const TargetInfo* FindInfo(absl::string_view name) {
   for (const TargetInfo& info : AllTargets()) {
-    if (info.name == name && !info.replaces.empty()) return &info;
+    if (info.name == WithoutDevice(name) && !info.replaces.empty()) {
+      return &info;
+    }
   }
   return nullptr;
 }
@@ -117,6 +182,9 @@ std::vector<Flag> TargetFlags() {
       {"convert", "NAME", "the index conversion of another target"},
       {"decode", "NAME", "the decode of another target"},
       {"flavour", "asan+ubsan|plain|race", "build of the kernels"},
+      {"backend", "host|cuda|auto", "where the kernels run (default host)"},
+      {"device", "N", "the GPU of --backend=cuda (default 0)"},
+      {"guard", "before|behind", "unmapped GPU memory next to each buffer"},
       {"call-timeout", "SECONDS", "of one call of a lib: target (default 5)"},
       {"start-timeout", "SECONDS", "until a lib: target is loaded (60)"},
       {"memory-limit", "MIB", "of a lib: target's process (2048)"},
@@ -139,6 +207,7 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   targets.set_decode(arguments.Get("decode"));
   if (absl::Status s = ReadRunnerLimits(arguments, &targets); !s.ok()) return s;
   ResolveLibraries(&targets);
+  if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
   // Targets of test engines: only the engine knows them.
   if (absl::StartsWith(targets.all(), "puzzle:")) return targets;
   const auto made = MakeTargets(targets);

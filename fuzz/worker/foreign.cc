@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "kernels/foreign/runner_process.h"
 #include "kernels/target_set.h"
 
@@ -11,9 +13,17 @@ bool AnyForeign(const Targets& targets) {
   for (const std::string* name :
        {&targets.all(), &targets.writer(), &targets.gather(),
         &targets.convert(), &targets.decode()}) {
-    if (IsForeign(*name)) return true;
+    if (RunsApart(*name)) return true;
   }
   return false;
+}
+
+std::string TierText(const Targets& targets) {
+  const std::string& device = targets.device_name();
+  if (device.empty()) return "host";
+  return absl::StrCat(absl::StrContains(device, "(sm_120)") ? "sm_120: "
+                                                            : "other GPU: ",
+                      device);
 }
 
 double CallSeconds(const Targets& targets) {

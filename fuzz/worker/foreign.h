@@ -1,12 +1,18 @@
 #ifndef MLAFUZZ_FUZZ_WORKER_FOREIGN_H_
 #define MLAFUZZ_FUZZ_WORKER_FOREIGN_H_
 
+#include <string>
+
 #include "fuzz/worker/worker.pb.h"
 
 namespace mlafuzz {
 
 // Whether any of the targets runs in a process of its own.
 bool AnyForeign(const Targets& targets);
+
+// What the kernels run on, as every claim has to say: "host", "sm_120: NVIDIA
+// ..." or, for any other card, "other GPU: NVIDIA ...".
+std::string TierText(const Targets& targets);
 
 // Seconds that one call, and that loading a library may take: as asked for, or
 // the defaults.

@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "corpus/codec.h"
 #include "kernels/foreign/executor.h"
+#include "kernels/foreign/foreign_target.h"
 #include "kernels/foreign/runner_process.h"
 
 namespace mlafuzz {
@@ -34,6 +35,8 @@ absl::StatusOr<TargetSet> MakeTargets(const Targets& targets) {
   if (targets.resident_mib() > 0) {
     limits.resident_bytes = targets.resident_mib() << 20;
   }
+  DefaultCudaBackend().device = static_cast<int>(targets.device());
+  if (!targets.guard().empty()) DefaultCudaBackend().guard = targets.guard();
   for (const TargetMaker maker : Makers()) {
     if (std::shared_ptr<Target> target = maker(targets.all())) {
       TargetSet set;
@@ -94,7 +97,7 @@ std::vector<Kernel> KernelsUnderTest(const Targets& targets) {
       return;
     }
     for (const TargetInfo& info : AllTargets()) {
-      if (info.name != name) continue;
+      if (info.name != WithoutDevice(name)) continue;
       for (const Kernel kernel : info.replaces) {
         if (std::find(only.begin(), only.end(), kernel) == only.end()) continue;
         any_replaced = true;
