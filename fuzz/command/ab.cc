@@ -18,6 +18,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/foreign.h"
 #include "kernels/target_set.h"
 #include "properties/ab/cache.h"
 
@@ -223,7 +224,8 @@ void PrintRatios(const std::vector<Reader>& readers, const AbResult& result) {
 
 nlohmann::ordered_json ToJson(const std::vector<Reader>& readers,
                               const AbRequest& ab, const AbResult& result,
-                              const std::string& flavour) {
+                              const std::string& flavour,
+                              const std::string& tier) {
   nlohmann::ordered_json spreads = nlohmann::ordered_json::array();
   for (const AbResult::Spread& spread : result.spreads()) {
     nlohmann::ordered_json decodes = nlohmann::ordered_json::array();
@@ -266,7 +268,7 @@ nlohmann::ordered_json ToJson(const std::vector<Reader>& readers,
           {"top_k", ab.top_k()},
           {"seed", ab.seed()},
           {"flavour", flavour},
-          {"tier", "host"},
+          {"tier", tier},
           {"reference", kReference},
           {"spreads", std::move(spreads)}};
 }
@@ -282,8 +284,17 @@ int Run(const Arguments& arguments, const std::string&) {
     return UsageError(absl::StrCat("ab: takes no argument, got \"",
                                    arguments.positional()[0], "\""));
   }
-  const auto readers = ReadReaders(arguments);
+  auto readers = ReadReaders(arguments);
   if (!readers.ok()) return Fail(readers.status());
+  const auto backend = ReadBackendOf(arguments);
+  if (!backend.ok()) return Fail(backend.status());
+  if (IsOnDevice(backend->all())) {
+    for (Reader& reader : *readers) {
+      if (IsOnDevice(reader.target)) continue;
+      reader.target = absl::StrCat(kOnDevice, reader.target);
+    }
+  }
+  const std::string tier = TierText(*backend);
   const auto spreads = ReadSpreads(arguments);
   if (!spreads.ok()) return Fail(spreads.status());
   const auto size = ReadSize(arguments);
@@ -319,15 +330,15 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   if (arguments.Has("json")) {
     std::printf("%s\n",
-                ToJson(*readers, ab, *result, engine->flavour).dump(2).c_str());
+                ToJson(*readers, ab, *result, engine->flavour, tier).dump(2).c_str());
     return failed ? kExitFound : kExitNothingFound;
   }
   std::printf(
       "cache of %u rows, %u heads, top-k %u, seed %llu; flavour %s, tier "
-      "host\nreference: %s\n",
+      "%s\nreference: %s\n",
       ab.rows(), ab.heads(), ab.top_k(),
       static_cast<unsigned long long>(ab.seed()), engine->flavour.c_str(),
-      kReference);
+      tier.c_str(), kReference);
   for (const auto& spread : result->spreads()) PrintSpread(*readers, spread);
   if (!arguments.Has("decode")) PrintRatios(*readers, *result);
   return failed ? kExitFound : kExitNothingFound;
@@ -346,6 +357,8 @@ Command AbCommand() {
            {"topk", "2048", "keys"},
            {"spread", "1.4,4.7,10.1,18", "log2 of largest to least scale"},
            {"seed", "1", "of the cache and the query"},
+           {"backend", "host|cuda|auto", "where they run (default host)"},
+           {"device", "N", "the GPU of --backend=cuda (default 0)"},
            {"flavour", "plain|asan+ubsan|race", "build of the kernels"},
            {"json", nullptr, "for programs"}},
           Run};

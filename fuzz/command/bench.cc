@@ -14,6 +14,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/foreign.h"
 
 namespace mlafuzz {
 namespace {
@@ -79,6 +80,25 @@ void PrintGrowth(const BenchResult::Growth& growth) {
   std::printf(" us\n");
 }
 
+// Kernels that run in a process of their own, by the wall clock.
+absl::Status BenchApart(const Targets& targets, const std::string& flavour,
+                        double seconds) {
+  const auto engine = FindEngine(flavour);
+  if (!engine.ok()) return engine.status();
+  std::printf("%s, tier %s\n", targets.all().c_str(),
+              TierText(targets).c_str());
+  WorkRequest request;
+  *request.mutable_targets() = targets;
+  request.set_seconds(seconds);
+  const auto result = BenchInWorker(*engine, request);
+  if (!result.ok()) return result.status();
+  for (const BenchResult::Timing& timing : result->timings()) {
+    std::printf("  %-34s %10.0f cases/s %10.2f us\n", timing.name().c_str(),
+                timing.per_second(), timing.nanoseconds() / 1e3);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status BenchFlavour(const std::string& flavour, double seconds) {
   const auto engine = FindEngine(flavour);
   if (!engine.ok()) return engine.status();
@@ -119,6 +139,19 @@ int Run(const Arguments& arguments, const std::string&) {
     if (!given.ok()) return fail(given.status());
     seconds = *given;
   }
+  const auto targets = ReadTargets(arguments);
+  if (!targets.ok()) return fail(targets.status());
+  if (AnyForeign(*targets)) {
+    // Not the flavour's kernels, and its sanitizers would slow the rest.
+    const absl::Status s = BenchApart(
+        *targets,
+        arguments.Has("flavour") ? arguments.Get("flavour") : "plain", seconds);
+    return s.ok() ? kExitNothingFound : fail(s);
+  }
+  if (targets->all() != "builtin") {
+    return fail(absl::InvalidArgumentError(
+        "times builtin, lib: targets and those on a GPU alone"));
+  }
   std::vector<std::string> flavours = {"asan+ubsan", "plain", "race"};
   if (arguments.Has("flavour")) flavours = {arguments.Get("flavour")};
   for (const std::string& flavour : flavours) {
@@ -134,9 +167,8 @@ int Run(const Arguments& arguments, const std::string&) {
 Command BenchCommand() {
   return {"bench",
           "",
-          "host speed on one core, and where the time goes",
-          {{"flavour", "asan+ubsan|plain|race", "only this one"},
-           {"time", "1s", "for each figure (default 1s)"}},
+          "speed on one core or on a GPU, and where the time goes",
+          WithTargetFlags({{"time", "1s", "for each figure (default 1s)"}}),
           Run};
 }
 

@@ -51,7 +51,7 @@ const std::vector<Command>& AllCommands() {
   static const auto* commands = new std::vector<Command>{
       CampaignCommand(), ReplayCommand(),  ExplainCommand(), MinimizeCommand(),
       DiffCommand(),     TargetsCommand(), InferCommand(),   BenchCommand(),
-      AbCommand(),       PowerCommand()};
+      AbCommand(),       PowerCommand(),   SelftestCommand()};
   return *commands;
 }
 

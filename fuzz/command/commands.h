@@ -31,6 +31,7 @@ Command TargetsCommand();
 Command BenchCommand();
 Command AbCommand();
 Command PowerCommand();
+Command SelftestCommand();
 Command InferCommand();
 
 const std::vector<Command>& AllCommands();

@@ -117,6 +117,10 @@ absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour) {
   return FlavourFile("bench/empty__", flavour);
 }
 
+std::string FaultLibrary() {
+  return Carried("kernels/device/testing/faults.so");
+}
+
 absl::StatusOr<std::string> StoredCases() {
   const std::string found = Carried("corpus/small");
   if (found.empty()) {

@@ -29,6 +29,9 @@ absl::StatusOr<Engine> FindEngine(absl::string_view flavour);
 // The empty libFuzzer target of the benchmark, of a flavour.
 absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour);
 
+// The library of kernels/device/testing/faults.cu; empty: it was not built in.
+std::string FaultLibrary();
+
 // Stored cases that come with this program.
 absl::StatusOr<std::string> StoredCases();
 

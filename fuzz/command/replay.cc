@@ -164,7 +164,9 @@ int ExplainCase(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command ReplayCommand() {
-  return {"replay", "CASE...", "run stored cases, one line each", TargetFlags(),
+  return {"replay", "CASE...", "run stored cases, one line each",
+          WithTargetFlags({{"sanitizer", "memcheck|racecheck|...",
+                            "on the GPU, under compute-sanitizer"}}),
           Replay};
 }
 

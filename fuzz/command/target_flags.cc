@@ -65,6 +65,17 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
     return absl::InvalidArgumentError(
         absl::StrCat("--guard takes before or behind, got \"", guard, "\""));
   }
+  const std::string sanitizer = arguments.Get("sanitizer");
+  const char* const tools[] = {"memcheck", "racecheck", "initcheck",
+                               "synccheck"};
+  if (arguments.Has("sanitizer") &&
+      std::find(std::begin(tools), std::end(tools), sanitizer) ==
+          std::end(tools)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--sanitizer takes memcheck, racecheck, initcheck or "
+                     "synccheck, got \"",
+                     sanitizer, "\""));
+  }
   std::uint32_t device = 0;
   if (arguments.Has("device") &&
       (!absl::SimpleAtoi(arguments.Get("device"), &device) || device > 255)) {
@@ -74,6 +85,7 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
   }
   targets->set_device(device);
   targets->set_guard(guard);
+  targets->set_sanitizer(sanitizer);
   std::string* const names[] = {
       targets->mutable_all(), targets->mutable_writer(),
       targets->mutable_gather(), targets->mutable_convert(),
@@ -81,7 +93,7 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
   const auto on_device = [](const std::string* n) { return IsOnDevice(*n); };
   const bool any = std::any_of(std::begin(names), std::end(names), on_device);
   if (!any && backend == "host") {
-    for (const char* flag : {"device", "guard"}) {
+    for (const char* flag : {"device", "guard", "sanitizer"}) {
       if (!arguments.Has(flag)) continue;
       return absl::InvalidArgumentError(absl::StrCat(
           "--", flag, " is of the CUDA backend alone; add --backend=cuda"));
@@ -216,10 +228,22 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   return targets;
 }
 
+absl::StatusOr<Targets> ReadBackendOf(const Arguments& arguments) {
+  Targets targets;
+  targets.set_all("builtin");
+  if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
+  return targets;
+}
+
 absl::StatusOr<Targets> ReadTarget(const std::string& name) {
   Targets targets;
   targets.set_all(name);
   ResolveLibraries(&targets);
+  if (IsOnDevice(targets.all())) {
+    const auto device = DescribeDevice(DefaultCudaBackend());
+    if (!device.ok()) return device.status();
+    targets.set_device_name(*device);
+  }
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   return targets;

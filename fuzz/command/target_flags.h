@@ -19,6 +19,8 @@ std::vector<Flag> WithTargetFlags(const std::vector<Flag>& flags);
 
 // Known targets only: NotFound names the nearest.
 absl::StatusOr<Targets> ReadTargets(const Arguments& arguments);
+// builtin on the backend that --backend and --device ask for.
+absl::StatusOr<Targets> ReadBackendOf(const Arguments& arguments);
 // All kernels from one target.
 absl::StatusOr<Targets> ReadTarget(const std::string& name);
 

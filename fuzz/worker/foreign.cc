@@ -27,8 +27,9 @@ std::string TierText(const Targets& targets) {
 }
 
 double CallSeconds(const Targets& targets) {
-  return targets.call_seconds() > 0 ? targets.call_seconds()
-                                    : RunnerLimits().call_seconds;
+  if (targets.call_seconds() > 0) return targets.call_seconds();
+  // As session.cc sets it.
+  return targets.sanitizer().empty() ? RunnerLimits().call_seconds : 60;
 }
 
 double StartSeconds(const Targets& targets) {

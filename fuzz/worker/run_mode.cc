@@ -75,8 +75,10 @@ absl::Status RunCases(const WorkRequest& request, WorkerStatus& status) {
     std::set<std::string> first;
     for (std::uint32_t i = 0; i < std::max(1u, request.repeat()); ++i) {
       CaseResult result;
-      const absl::Status s =
-          checker.CheckCase(c, Session::ReplayOptions(c), &result);
+      CheckOptions options = Session::ReplayOptions(c);
+      // Under a tool every run starts a process: the plain one tells all.
+      options.all_relations = request.targets().sanitizer().empty();
+      const absl::Status s = checker.CheckCase(c, options, &result);
       if (!s.ok()) return s;
       const auto failures =
           DescribeFailures(checker, result, request.explain());

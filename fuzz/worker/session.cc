@@ -37,6 +37,11 @@ absl::StatusOr<TargetSet> MakeTargets(const Targets& targets) {
   }
   DefaultCudaBackend().device = static_cast<int>(targets.device());
   if (!targets.guard().empty()) DefaultCudaBackend().guard = targets.guard();
+  DefaultCudaBackend().sanitizer = targets.sanitizer();
+  // Under a tool kernels take up to a hundred times as long.
+  if (!targets.sanitizer().empty() && targets.call_seconds() == 0) {
+    limits.call_seconds = 60;
+  }
   for (const TargetMaker maker : Makers()) {
     if (std::shared_ptr<Target> target = maker(targets.all())) {
       TargetSet set;

@@ -29,7 +29,7 @@ std::int32_t StatusOf(const CallResult& result, const MlafuzzCall& common) {
 
 class Compiled : public wire::Callee {
  public:
-  Compiled(const CompiledTarget& target, DeviceMemory& memory)
+  Compiled(const CompiledTarget& target, wire::CallMemory& memory)
       : kernels_(target.kernels), memory_(memory) {}
 
   std::uint32_t abi() const override { return MLAFUZZ_TARGET_ABI; }
@@ -48,7 +48,7 @@ class Compiled : public wire::Callee {
     context.schedule = call.schedule;
     context.stream = common.stream;
     context.scratch = [](void* owner, std::size_t bytes) {
-      return static_cast<DeviceMemory*>(owner)->TakeScratch(bytes);
+      return static_cast<wire::CallMemory*>(owner)->TakeScratch(bytes);
     };
     context.scratch_owner = &memory_;
     const auto layout = static_cast<Layout>(call.layout);
@@ -114,13 +114,13 @@ class Compiled : public wire::Callee {
 
  private:
   CompiledKernels kernels_;
-  DeviceMemory& memory_;
+  wire::CallMemory& memory_;
 };
 
 }  // namespace
 
 std::unique_ptr<wire::Callee> FindCompiled(const std::string& name,
-                                           DeviceMemory& memory) {
+                                           wire::CallMemory& memory) {
   for (const CompiledTarget& target : CompiledTargets()) {
     if (name == target.name) return std::make_unique<Compiled>(target, memory);
   }

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/device/device_memory.h"
+#include "kernels/foreign/call_memory.h"
 #include "kernels/foreign/callee.h"
 
 namespace mlafuzz::device {
@@ -12,7 +12,7 @@ namespace mlafuzz::device {
 // The device variant of a target that is compiled in. Takes its scratch memory
 // from `memory`, which must outlive it. Null if there is none of this name.
 std::unique_ptr<wire::Callee> FindCompiled(const std::string& name,
-                                           DeviceMemory& memory);
+                                           wire::CallMemory& memory);
 
 }  // namespace mlafuzz::device
 

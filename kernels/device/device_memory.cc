@@ -11,9 +11,13 @@ namespace {
 // Of addresses and sizes that 128-bit loads need.
 constexpr std::uint64_t kAlignment = 16;
 constexpr std::size_t kScratchAlignment = 256;
+// Slack next to a buffer that is compared after each call of a batch; all of it
+// is after the last, and if that is damaged, each call of the batch is made
+// again alone.
+constexpr std::uint64_t kNear = 64 << 10;
 constexpr std::size_t kLeastPinned = std::size_t{1} << 20;
 // One schedule in so many finds its stream busy, for so long.
-constexpr std::uint64_t kBusyOneIn = 8;
+constexpr std::uint64_t kBusyOneIn = 32;
 constexpr unsigned kBusyMicroseconds = 50;
 
 std::uint64_t Mix(std::uint64_t x) {
@@ -171,14 +175,18 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     if (!Prepare(i, t.size + 2 * kAlignment, why)) return false;
     pinned += t.size + 2 * kScratchAlignment;
   }
-  if (!Prepare(kScratch, scratch_bytes + 2 * kAlignment, why) ||
+  if ((scratch_bytes != 0 &&
+       !Prepare(kScratch, scratch_bytes + 2 * kAlignment, why)) ||
       !ReservePinned(pinned, why)) {
     return false;
   }
-  placements_.count = count + 1;
+  placements_.count = scratch_bytes != 0 ? count + 1 : count;
+  tensors_ = count;
+  scratch_size_ = 0;
+  scratch_taken_ = 0;
   tensors.views.resize(tensors.wire.size());
   std::size_t at = 0;
-  for (int i = 0; i <= count; ++i) {
+  for (int i = 0; i < placements_.count; ++i) {
     const bool is_scratch = i == count;
     const int slot = is_scratch ? kScratch : i;
     const auto s = static_cast<std::size_t>(slot);
@@ -190,13 +198,10 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     const bool behind = side_ == Side::kBySchedule ? (draw >> i & 1) != 0
                                                    : side_ == Side::kBehind;
     if (is_scratch) {
-      // What is taken later grows from its begin.
-      const bool fixed = scratch_bytes != 0;
       p.copied = false;
       p.size = scratch_bytes;
-      p.device = fixed ? Address(slot, 0, scratch_bytes, behind) : p.slot;
+      p.device = Address(slot, 0, scratch_bytes, behind);
       p.pinned = nullptr;
-      scratch_taken_ = 0;
       scratch_size_ = scratch_bytes;
       scratch_shape_ = static_cast<std::int64_t>(scratch_bytes);
       scratch_ = {p.device,         {kDLCUDA, number_}, 1, {kDLUInt, 8, 1},
@@ -235,7 +240,22 @@ void* DeviceMemory::TakeScratch(std::size_t bytes) {
       (scratch_taken_ + bytes + kScratchAlignment - 1) / kScratchAlignment *
       kScratchAlignment;
   if (!Prepare(kScratch, end, &why)) return nullptr;
-  Placement& p = placements_.buffers[placements_.count - 1];
+  // It grows from the slot's begin.
+  Placement& p = placements_.buffers[tensors_];
+  if (placements_.count == tensors_) {
+    placements_.count = tensors_ + 1;
+    p = Placement();
+    p.slot = slots_->slot(kScratch).data;
+    p.copied = false;
+    // What an earlier call left there has no pattern.
+    char*& begin = stale_begin_[kScratch];
+    char*& stale = stale_end_[kScratch];
+    if (begin != stale &&
+        FillPattern(p.slot, begin, stale, stream_) != cudaSuccess) {
+      return nullptr;
+    }
+    begin = stale = p.slot;
+  }
   p.slot_size = slots_->slot(kScratch).size;
   char* const data = p.slot + scratch_taken_;
   scratch_taken_ = end;
@@ -246,12 +266,13 @@ void* DeviceMemory::TakeScratch(std::size_t bytes) {
   return data;
 }
 
-bool DeviceMemory::Settle(char* arena, wire::CallTensors& tensors,
+bool DeviceMemory::Settle(char* arena, wire::CallTensors& tensors, bool last,
                           std::vector<wire::Stray>* strays, std::string* why) {
+  const std::uint64_t near = last ? ~std::uint64_t{0} : kNear;
   // Of launches that were refused the target has spoken, or will be judged by
   // what is missing.
   (void)cudaGetLastError();
-  if (Failed(CopyOut(placements_, damage_, damaged_, stream_), why) ||
+  if (Failed(CopyOut(placements_, damage_, damaged_, near, stream_), why) ||
       Failed(cudaDeviceSynchronize(), why)) {
     return false;
   }

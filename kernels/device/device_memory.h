@@ -26,7 +26,7 @@ namespace mlafuzz::device {
 //      schedule in eight that stream is busy before, so that kernels which run
 //      on another one see old bytes.
 //   3. After the call buffers are copied back on its stream and the slack is
-//      compared. Then the whole device is waited for: what fails late, or on
+//      compared, that far from buffers at the end of a batch. Then the whole device is waited for: what fails late, or on
 //      another stream, fails in this call.
 class DeviceMemory : public wire::CallMemory {
  public:
@@ -44,12 +44,9 @@ class DeviceMemory : public wire::CallMemory {
   DLTensor* scratch() override {
     return scratch_size_ == 0 ? nullptr : &scratch_;
   }
-  bool Settle(char* arena, wire::CallTensors& tensors,
+  void* TakeScratch(std::size_t bytes) override;
+  bool Settle(char* arena, wire::CallTensors& tensors, bool last,
               std::vector<wire::Stray>* strays, std::string* why) override;
-
-  // More scratch memory for the placed call, aligned to 256 bytes; null if
-  // there is not enough. For kernels that know how much they need when called.
-  void* TakeScratch(std::size_t bytes);
 
  private:
   // The last one.
@@ -73,11 +70,12 @@ class DeviceMemory : public wire::CallMemory {
   std::size_t pinned_size_ = 0;
   Damage* damage_ = nullptr;  // device memory, kMostBuffers
   int* damaged_ = nullptr;    // pinned
-  // Of the placed call; its last entry is the scratch.
+  // Of the placed call; behind its tensors comes the scratch, if it has any.
   Placements placements_;
   // By slot: what may not hold the pattern.
   std::vector<char*> stale_begin_;
   std::vector<char*> stale_end_;
+  int tensors_ = 0;  // of the placed call
   std::uint64_t scratch_taken_ = 0;
   std::uint64_t scratch_size_ = 0;
   std::int64_t scratch_shape_ = 0;

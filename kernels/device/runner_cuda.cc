@@ -5,7 +5,8 @@
 //   runner_cuda DEVICE SIDE builtin NAME
 //
 // SIDE: where the unmapped memory next to each buffer is, "before", "behind" or
-// "schedule" (the case decides).
+// "schedule" (the case decides); "plain": nowhere, each buffer is an allocation
+// of its own, for compute-sanitizer.
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,6 +15,7 @@
 
 #include "kernels/device/compiled_callee.h"
 #include "kernels/device/device_memory.h"
+#include "kernels/device/plain_memory.h"
 #include "kernels/foreign/library_callee.h"
 #include "kernels/foreign/runner_loop.h"
 
@@ -21,18 +23,25 @@ int main(int argc, char** argv) {
   using mlafuzz::device::DeviceMemory;
   if (argc != 5 || !mlafuzz::wire::Enter()) {
     std::fprintf(stderr,
-                 "usage: runner_cuda DEVICE before|behind|schedule "
+                 "usage: runner_cuda DEVICE before|behind|schedule|plain "
                  "lib|builtin NAME (started by mlafuzz)\n");
     return 2;
   }
   const std::string side = argv[2];
   std::string why;
-  const std::unique_ptr<DeviceMemory> memory = DeviceMemory::Create(
-      std::atoi(argv[1]),
-      side == "before"   ? DeviceMemory::Side::kBefore
-      : side == "behind" ? DeviceMemory::Side::kBehind
-                         : DeviceMemory::Side::kBySchedule,
-      &why);
+  std::unique_ptr<mlafuzz::wire::CallMemory> memory;
+  if (side == "plain") {
+    mlafuzz::wire::LeaveThroughExit();
+    memory =
+        mlafuzz::device::PlainMemory::Create(std::atoi(argv[1]), &why);
+  } else {
+    memory = DeviceMemory::Create(
+        std::atoi(argv[1]),
+        side == "before"   ? DeviceMemory::Side::kBefore
+        : side == "behind" ? DeviceMemory::Side::kBehind
+                           : DeviceMemory::Side::kBySchedule,
+        &why);
+  }
   if (memory == nullptr) {
     mlafuzz::wire::SayLoadFailed("no GPU to run on: " + why);
     return 0;

@@ -81,12 +81,15 @@ __device__ void Note(Damage* damage, int* damaged, std::uint64_t at) {
 }
 
 __global__ void CopyOutKernel(Placements placements, Damage* damages,
-                              int* damaged) {
+                              int* damaged, std::uint64_t near) {
   const Placement& p = placements.buffers[blockIdx.y];
   Damage* const damage = damages + blockIdx.y;
   const std::uint64_t begin = Offset(p.slot, p.device);
   const std::uint64_t end = begin + p.size;
-  for (std::uint64_t at = ThisThread() * kWord; at < p.slot_size;
+  const std::uint64_t low = begin > near ? (begin - near) / kWord * kWord : 0;
+  const std::uint64_t high =
+      p.slot_size - end > near ? end + near : p.slot_size;
+  for (std::uint64_t at = low + ThisThread() * kWord; at < high;
        at += AllThreads() * kWord) {
     const char* const from = p.slot + at;
     if (at >= begin && at + kWord <= end) {
@@ -159,10 +162,10 @@ cudaError_t CopyIn(const Placements& placements, cudaStream_t stream) {
 }
 
 cudaError_t CopyOut(const Placements& placements, Damage* damage, int* damaged,
-                    cudaStream_t stream) {
+                    std::uint64_t near, cudaStream_t stream) {
   CopyOutKernel<<<dim3(kBlocksPerBuffer,
                        static_cast<unsigned>(placements.count)),
-                  kThreads, 0, stream>>>(placements, damage, damaged);
+                  kThreads, 0, stream>>>(placements, damage, damaged, near);
   return cudaGetLastError();
 }
 

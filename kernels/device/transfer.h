@@ -43,10 +43,11 @@ inline constexpr Damage kNoDamage = {~0ull, 0, 0};
 // the place in the slot, over stale bytes around them. Asynchronous.
 cudaError_t CopyIn(const Placements& placements, cudaStream_t stream);
 
-// Copies buffers back, and compares all slack with the pattern: damage[i], in
-// device memory, for buffer i; *damaged, pinned, is set to 1 if there is any.
+// Copies buffers back, and compares the slack up to `near` bytes from them with
+// the pattern: damage[i], in device memory, for buffer i; *damaged, pinned, is
+// set to 1 if there is any.
 cudaError_t CopyOut(const Placements& placements, Damage* damage, int* damaged,
-                    cudaStream_t stream);
+                    std::uint64_t near, cudaStream_t stream);
 
 // The pattern over all of [begin, end) of a slot.
 cudaError_t FillPattern(char* slot, char* begin, char* end,

@@ -27,11 +27,15 @@ class CallMemory {
   // Of the placed call.
   virtual void* stream() { return nullptr; }
   virtual DLTensor* scratch() = 0;
+  // More of it for the placed call, aligned to 256 bytes; null if there is not
+  // enough. For kernels that know how much they need when called.
+  virtual void* TakeScratch(std::size_t) { return nullptr; }
 
   // After the call: its results go into the arena; what it wrote outside of the
-  // buffers, and the harness will not see there, is appended. False, and what
-  // the device said, if it has failed: then the process must end.
-  virtual bool Settle(char* arena, CallTensors& tensors,
+  // buffers, and the harness will not see there, is appended. `last`: of a
+  // batch; what earlier calls did may come out then. False, and what the device
+  // said, if it has failed: then the process must end.
+  virtual bool Settle(char* arena, CallTensors& tensors, bool last,
                       std::vector<Stray>* strays, std::string* why) = 0;
 };
 

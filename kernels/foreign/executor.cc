@@ -79,10 +79,12 @@ class Processes : public ForeignExecutor {
     targets_ = &targets;
     images_ = images;
     observations_ = observations;
+    // A sanitizer's reports are put down to the only call of a runner.
+    const std::size_t largest = AnySanitizer(targets) ? 1 : kLargestBatch;
     for (std::size_t at = 0; at < images.size();) {
       Places batch;
       std::int64_t bytes = 0;
-      while (at < images.size() && batch.size() < kLargestBatch) {
+      while (at < images.size() && batch.size() < largest) {
         const std::int64_t more = BytesOf(images[at]);
         if (!batch.empty() && bytes + more > kBatchBytes) break;
         bytes += more;
@@ -108,6 +110,15 @@ class Processes : public ForeignExecutor {
       largest_step = std::max(largest_step, bytes);
     }
     return static_cast<std::int64_t>(image.pool.bytes.size() + largest_step);
+  }
+
+  static bool AnySanitizer(const TargetSet& targets) {
+    return std::any_of(targets.targets.begin(), targets.targets.end(),
+                       [](const std::shared_ptr<Target>& target) {
+                         return target != nullptr &&
+                                target->foreign() != nullptr &&
+                                !target->foreign()->program().sanitizer.empty();
+                       });
   }
 
   // Runs all, whatever some of them do to their runner.
@@ -312,8 +323,8 @@ class Processes : public ForeignExecutor {
           {wire::kCache, flight.pool, flight.image->pool.bytes.size()}};
       for (std::size_t t = 0; t < step.tensors.size(); ++t) {
         buffers.push_back({static_cast<std::uint32_t>(step.tensors[t].id),
-                           flight.staged.data[t],
-                           step.tensors[t].bytes.size()});
+                           flight.staged.data[t], step.tensors[t].bytes.size(),
+                           step.tensors[t].output});
       }
       batch.encoder.NextCall(std::move(buffers));
       const Case* const source = flight.image->source;
@@ -406,6 +417,12 @@ class Processes : public ForeignExecutor {
     std::vector<RunnerProcess::Reply> replies;
     std::optional<RunnerProcess::Death> death =
         runner->Run(payload, batch.flights.size(), &replies);
+    if (!target.program().sanitizer.empty()) {
+      // It tells all that it has seen when the process ends.
+      const std::vector<std::string> reports = runner->End();
+      flights_[batch.flights[0]].seen->steps.back().reports = reports;
+      if (!death.has_value()) runner.reset();
+    }
     if (!death.has_value()) {
       for (std::size_t k = 0; k < replies.size(); ++k) {
         StepObservation& seen = flights_[batch.flights[k]].seen->steps.back();

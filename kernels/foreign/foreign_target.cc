@@ -24,7 +24,8 @@ constexpr std::uint64_t kMostScratch = std::uint64_t{1} << 30;
 std::vector<std::string> DeviceArguments(const Backend& backend,
                                          const char* kind,
                                          const std::string& name) {
-  return {absl::StrCat(backend.device), backend.guard, kind, name};
+  return {absl::StrCat(backend.device),
+          backend.sanitizer.empty() ? backend.guard : "plain", kind, name};
 }
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> StartRunner(
@@ -78,7 +79,7 @@ absl::StatusOr<std::string> DescribeDevice(const Backend& backend) {
     return it->second;
   }
   auto runner = StartRunner(
-      {"cuda", true, DeviceArguments(backend, "builtin", "builtin")}, {});
+      {"cuda", true, DeviceArguments(backend, "builtin", "builtin"), ""}, {});
   if (!runner.ok()) return runner.status();
   return known->try_emplace(backend.device, (*runner)->device()).first->second;
 }
@@ -98,10 +99,11 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
   if (path.empty() || error || !std::filesystem::is_regular_file(absolute)) {
     return fail("no such file");
   }
-  target->program_ = {target->name_, backend.cuda, {absolute.string()}};
+  target->program_ = {target->name_, backend.cuda, {absolute.string()}, ""};
   if (backend.cuda) {
     target->program_.arguments =
         DeviceArguments(backend, "lib", absolute.string());
+    target->program_.sanitizer = backend.sanitizer;
   }
   target->limits_ = limits;
   const auto runner = StartRunner(target->program_, limits);
@@ -132,7 +134,8 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Compiled(
   std::shared_ptr<ForeignTarget> target(new ForeignTarget);
   target->name_ = absl::StrCat("cuda:", compiled.name());
   target->program_ = {target->name_, true,
-                      DeviceArguments(backend, "builtin", compiled.name())};
+                      DeviceArguments(backend, "builtin", compiled.name()),
+                      backend.sanitizer};
   target->device_ = *std::move(device);
   target->limits_ = limits;
   for (const Kernel kernel : kAllKernels) {

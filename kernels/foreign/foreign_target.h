@@ -20,6 +20,8 @@ struct Backend {
   // Where the unmapped memory next to each buffer is: "before", "behind", or as
   // the case's schedule says.
   std::string guard = "schedule";
+  // A tool of compute-sanitizer under which the kernels run; empty: none.
+  std::string sanitizer;
 };
 
 // The GPU that MakeTargetSet() takes for "cuda:" targets; to be set before.

@@ -35,7 +35,8 @@ class ArenaMemory : public CallMemory {
     return true;
   }
   DLTensor* scratch() override { return bytes_.empty() ? nullptr : &scratch_; }
-  bool Settle(char*, CallTensors&, std::vector<Stray>*, std::string*) override {
+  bool Settle(char*, CallTensors&, bool, std::vector<Stray>*,
+              std::string*) override {
     return true;
   }
 

@@ -10,7 +10,10 @@
 // nobody is left to tell, and the process ends.
 namespace mlafuzz::wire {
 
+// Ends the process: at once, or as a program ends, which tools that watch it
+// wait for.
 [[noreturn]] void Leave();
+extern bool leave_at_once;
 
 void ReadAll(void* to, std::size_t size);
 

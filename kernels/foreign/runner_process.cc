@@ -18,12 +18,14 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "kernels/foreign/sanitizer_log.h"
 
 extern char** environ;
 
@@ -80,6 +82,19 @@ std::string Printable(absl::string_view text) {
     }
   }
   return out;
+}
+
+std::string FindSanitizer() {
+  std::vector<std::string> folders;
+  if (const char* path = std::getenv("PATH")) {
+    folders = absl::StrSplit(path, ':');
+  }
+  folders.push_back("/usr/local/cuda/bin");
+  for (const std::string& folder : folders) {
+    const std::string tool = absl::StrCat(folder, "/compute-sanitizer");
+    if (access(tool.c_str(), X_OK) == 0) return tool;
+  }
+  return "";
 }
 
 std::string Errno(const char* what) {
@@ -148,6 +163,7 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
 
 RunnerProcess::~RunnerProcess() {
   Kill();
+  if (!sanitizer_log_.empty()) unlink(sanitizer_log_.c_str());
   for (const int fd : {socket_, log_, children_}) {
     if (fd >= 0) close(fd);
   }
@@ -156,7 +172,33 @@ RunnerProcess::~RunnerProcess() {
   }
 }
 
+// The command line.
+absl::StatusOr<std::vector<std::string>> RunnerProcess::Words(
+    const std::string& runner) {
+  std::vector<std::string> words;
+  if (!program_.sanitizer.empty()) {
+    const std::string tool = FindSanitizer();
+    if (tool.empty()) {
+      return absl::NotFoundError(
+          "compute-sanitizer is neither in $PATH nor in /usr/local/cuda/bin; "
+          "it comes with the CUDA Toolkit");
+    }
+    char name[] = "/tmp/mlafuzz-sanitizer.XXXXXX";
+    const int file = mkstemp(name);
+    if (file < 0) return absl::UnavailableError(Errno(name));
+    close(file);
+    sanitizer_log_ = name;
+    words = {tool, "--tool", program_.sanitizer, "--log-file", name};
+  }
+  words.push_back(runner);
+  words.insert(words.end(), program_.arguments.begin(),
+               program_.arguments.end());
+  return words;
+}
+
 absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
+  auto words = Words(runner);
+  if (!words.ok()) return words.status();
   // Processes that a target starts and abandons come here.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int sockets[2];
@@ -200,14 +242,12 @@ absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
                                             POSIX_SPAWN_SETSIGMASK |
                                             POSIX_SPAWN_SETSIGDEF);
-  std::string program = runner;
-  std::vector<std::string> words = program_.arguments;
-  std::vector<char*> arguments = {program.data()};
-  for (std::string& word : words) arguments.push_back(word.data());
+  std::vector<char*> arguments;
+  for (std::string& word : *words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   int error = page == MAP_FAILED || arena < 0 ? ENOMEM : 0;
   if (error == 0) {
-    error = posix_spawn(&pid_, program.c_str(), &actions, &attributes,
+    error = posix_spawn(&pid_, arguments[0], &actions, &attributes,
                         arguments.data(), environ);
   }
   posix_spawn_file_actions_destroy(&actions);
@@ -271,7 +311,9 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
   if (wait != Wait::kFrame) return Ended(wait, limits_.call_seconds);
   if (frame_.type == wire::Type::kDeviceFault) return DiedOnDevice();
   if (!ParseReplies(calls, replies)) return Ended(Wait::kGarbage, 0);
-  if (const int left = LeftBehind(); left != 0) {
+  // Under a tool the runner itself is a child.
+  const int left = program_.sanitizer.empty() ? LeftBehind() : 0;
+  if (left != 0) {
     Death death;
     death.status = CallStatus::kProtocol;
     death.message = absl::StrCat("left ", left, " processes running");
@@ -313,6 +355,22 @@ bool RunnerProcess::ParseReplies(std::size_t calls,
   return replies->size() == calls && at == payload.size();
 }
 
+std::vector<std::string> RunnerProcess::End() {
+  shutdown(socket_, SHUT_WR);
+  const Clock::time_point start = Clock::now();
+  siginfo_t info = {};
+  while (pid_ >= 0 && info.si_pid == 0 &&
+         Seconds(Clock::now() - start) < limits_.start_seconds) {
+    usleep(5000);
+    DrainLog();
+    waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  }
+  Kill();
+  std::ifstream file(sanitizer_log_);
+  const std::string log((std::istreambuf_iterator<char>(file)), {});
+  return SanitizerReportsIn(log);
+}
+
 RunnerProcess::Death RunnerProcess::DiedOnDevice() {
   wire::DeviceFault fault;
   if (payload_.size() < sizeof fault) return Ended(Wait::kGarbage, 0);
@@ -321,7 +379,8 @@ RunnerProcess::Death RunnerProcess::DiedOnDevice() {
   death.status = CallStatus::kCrash;
   death.message = Printable(absl::string_view(payload_).substr(sizeof fault));
   death.call = fault.call;
-  Kill();
+  // Its sanitizer still has to speak.
+  if (program_.sanitizer.empty()) Kill();
   return death;
 }
 

@@ -34,6 +34,8 @@ struct RunnerProgram {
   std::string name;  // of the target, for messages
   bool device = false;
   std::vector<std::string> arguments;
+  // A tool of compute-sanitizer under which it runs; empty: none.
+  std::string sanitizer;
 };
 
 // The runner program of kernels/foreign/runner.cc, $MLAFUZZ_RUNNER, or that of
@@ -80,6 +82,10 @@ class RunnerProcess {
   std::optional<Death> Run(const std::string& payload, std::size_t calls,
                            std::vector<Reply>* replies);
 
+  // Has the runner end, and returns what its sanitizer reported. Then this
+  // object is of no further use.
+  std::vector<std::string> End();
+
   // What keeps processes from outliving a runner here, in words.
   static const char* Mechanism();
 
@@ -89,6 +95,7 @@ class RunnerProcess {
   RunnerProcess(RunnerProgram program, const RunnerLimits& limits)
       : program_(std::move(program)), limits_(limits) {}
 
+  absl::StatusOr<std::vector<std::string>> Words(const std::string& runner);
   absl::Status Spawn(const std::string& runner, int arena_fd);
   absl::Status ReadHello();
   // The next frame into frame_ and payload_. `seconds`: without progress.
@@ -115,6 +122,7 @@ class RunnerProcess {
   int log_ = -1;
   int children_ = -1;  // /proc/PID/task/PID/children
   volatile wire::Control* control_ = nullptr;
+  std::string sanitizer_log_;  // a file; empty: no sanitizer
   wire::Hello hello_;
   std::string description_;
   std::string device_;

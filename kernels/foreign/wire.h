@@ -103,8 +103,10 @@ struct Tensor {
   // The buffer that holds it, with what lies before, between and behind rows.
   std::uint64_t begin = 0;  // in the arena
   std::uint64_t size = 0;   // bytes
+  std::uint32_t output = 0;  // 1: the call writes it, its bytes are garbage
+  std::uint32_t unused = 0;
 };
-static_assert(sizeof(Tensor) == 80);
+static_assert(sizeof(Tensor) == 88);
 
 // Done: for each call a Result, its message behind it, then its Strays.
 struct Result {

@@ -23,7 +23,8 @@ class WireEncoder : public Target {
   struct Buffer {
     std::uint32_t id;  // as wire::Tensor
     const std::uint8_t* data;
-    std::size_t size;  // bytes
+    std::size_t size;     // bytes
+    bool output = false;  // the call writes it
   };
   // Before each call: the buffers of all its tensors.
   void NextCall(std::vector<Buffer> buffers) { buffers_ = std::move(buffers); }
