@@ -43,6 +43,14 @@ DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
                                const StepObservation& observed,
                                const Check& check);
 
+// Whether the kernel cannot behave as the fault `key` (oracle/decode/faults.h)
+// says: a fault that the step has room for would have left other values than
+// came back. False for other keys.
+bool RulesOutDecodeFault(const Contract& contract, const CaseImage& image,
+                         int step, absl::Span<const std::uint8_t> pool_before,
+                         const StepObservation& observed,
+                         absl::string_view key);
+
 // Multi-line text: the first wrong value with its bound, the row's keys, the
 // arithmetic that was simulated.
 std::string ExplainDecode(const Contract& contract, const CaseImage& image,
