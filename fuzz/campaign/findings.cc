@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
+#include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
@@ -87,18 +88,19 @@ bool FindingSet::Settle(std::size_t number, const SettleResult& result,
   finding.heard = result.heard();
   finding.alike = result.alike();
   const CauseKeys causes(result.causes().begin(), result.causes().end());
-  if (finding.failure.key() == causes[0]) {
-    SetCauses(causes, finding.failure);
-    return false;
-  }
-  if (!result.case_binary().empty()) {
+  const bool renames = finding.failure.key() != causes[0];
+  const bool replaces = !result.case_binary().empty() &&
+                        (renames || IsRelation(finding.failure.property()));
+  if (replaces) {
     finding.failure = result.failure();
     finding.case_binary = result.case_binary();
   }
   SetCauses(causes, finding.failure);
-  *renamed = std::exchange(finding.id, "");
-  Name(finding);
-  return true;
+  if (renames || replaces) {
+    *renamed = std::exchange(finding.id, "");
+    Name(finding);
+  }
+  return renames || replaces;
 }
 
 std::vector<std::string> FindingSet::MergeAlike() {

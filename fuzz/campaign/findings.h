@@ -42,10 +42,10 @@ class FindingSet {
   Finding* Add(Finding finding, std::string* renamed = nullptr);
 
   // Gives the finding at `number` the causes that further cases left of its
-  // own; the first becomes its name and, where its own case shows another
-  // first, the case that shows that one takes its place, with the counts of the
-  // first. True if it has another name now; `*renamed` is then the old id. No
-  // Add() may follow.
+  // own; the first becomes its name. Where its own case shows another first, or
+  // only breaks a relation, the case that shows the cause by itself takes its
+  // place, with the counts of the first. True if name or case have changed;
+  // `*renamed` is then the old id. No Add() may follow.
   bool Settle(std::size_t number, const SettleResult& result,
               std::string* renamed);
   // Of findings with one name, what settling may leave, takes all but the first

@@ -100,6 +100,29 @@ TEST(Findings, ASettledCauseThatIsTheFirstKeepsItsCase) {
   EXPECT_TRUE(set.all()[0].settled);
 }
 
+// A relation says that something is wrong; a case that is wrong alone says
+// what.
+TEST(Findings, ACaseThatShowsItTakesTheRelationsPlace) {
+  FindingSet set;
+  Finding broken = WithKey("decode/missing-rescale");
+  broken.failure.set_property("duplicates");
+  broken.cases_to_find = 3;
+  ASSERT_NE(set.Add(broken), nullptr);
+  SettleResult result = Settled({"decode/missing-rescale"});
+  std::string renamed;
+  EXPECT_FALSE(set.Settle(0, result, &renamed));
+  EXPECT_EQ(set.all()[0].failure.property(), "duplicates");
+  result.mutable_failure()->set_key("decode/missing-rescale");
+  result.mutable_failure()->set_property("decode-out");
+  result.set_case_binary("telling");
+  EXPECT_TRUE(set.Settle(0, result, &renamed));
+  EXPECT_EQ(renamed, "decode-missing-rescale");
+  EXPECT_EQ(set.all()[0].id, "decode-missing-rescale");
+  EXPECT_EQ(set.all()[0].failure.property(), "decode-out");
+  EXPECT_EQ(set.all()[0].case_binary, "telling");
+  EXPECT_EQ(set.all()[0].cases_to_find, 3u);
+}
+
 // No case shows it first: the finding keeps its own and says so.
 TEST(Findings, ASettledCauseWithoutACaseIsNamedAllTheSame) {
   FindingSet set;

@@ -46,7 +46,7 @@ struct CampaignOptions {
   double minimize_seconds = 20;  // a finding
   // A finding; of kernels on this machine what a settlement may cost is bounded
   // by its number of cases (fuzz/worker/settle_mode.h) long before.
-  double settle_seconds = 60;
+  double settle_seconds = 20;
 };
 
 // "mutant:x", or "builtin writer=mutant:x": for people.

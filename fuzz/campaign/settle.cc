@@ -7,6 +7,7 @@
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/worker/known_causes.h"
+#include "properties/relations.h"
 
 namespace mlafuzz {
 
@@ -25,6 +26,7 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
     for (const std::string& key : KeysOf(finding.failure)) {
       request.add_explanations(key);
     }
+    request.set_by_relation(IsRelation(finding.failure.property()));
     request.set_seed(options.seed);
     request.set_seconds(options.settle_seconds);
     const auto result =

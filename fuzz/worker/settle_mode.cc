@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
@@ -96,7 +95,8 @@ class Settler {
       : kernel_(KernelOf(request.explanations(0))),
         session_(session),
         settlement_(
-            {request.explanations().begin(), request.explanations().end()}) {}
+            {request.explanations().begin(), request.explanations().end()}),
+        by_relation_(request.by_relation()) {}
 
   static std::string KernelOf(const std::string& cause) {
     return cause.substr(0, cause.find('/'));
@@ -106,8 +106,11 @@ class Settler {
 
   // Whether more cases could say more.
   bool Settled(int heard) const {
-    return Causes().size() == 1 &&
-           (settlement_.alike() >= kEnoughAlike || heard >= kEnoughForOne);
+    const CauseKeys causes = Causes();
+    if (causes.size() > 1) return false;
+    // Who reads of a relation wants to see the kernel itself go wrong.
+    if (by_relation_) return Showing(causes[0]) != nullptr;
+    return settlement_.alike() >= kEnoughAlike || heard >= kEnoughForOne;
   }
 
   void Hear(const Case& c, const std::string& canonical) {
@@ -117,31 +120,34 @@ class Settler {
     // The first failing step alone: what it leaves behind may spoil others.
     for (const auto& checks : FailuresBySteps(result)) {
       if (KernelName(checks[0]->kernel) != kernel_) continue;
-      CauseKeys keys;
+      CauseKeys keys, open;
       std::vector<Failure> failures;
       for (const Check* check : checks) {
         failures.push_back(
             DescribeFailure(checker, result, *check, /*explain=*/true));
         const CauseKeys more = KeysOf(failures.back());
         keys.insert(keys.end(), more.begin(), more.end());
+        open.insert(open.end(), failures.back().open().begin(),
+                    failures.back().open().end());
       }
-      if (settlement_.Fails(keys)) Keep(failures, canonical);
+      if (settlement_.Fails(keys, open)) Keep(failures, canonical);
       return;
     }
+    std::set<int> passed;
     for (const Check& check : result.checks) {
-      if (check.verdict != Verdict::kPass ||
-          KernelName(check.kernel) != kernel_ || check.step == last_step_) {
-        continue;
+      if (check.verdict == Verdict::kPass &&
+          KernelName(check.kernel) == kernel_) {
+        passed.insert(check.step);
       }
-      last_step_ = check.step;
+    }
+    for (const int step : passed) {
       for (const std::string& cause : settlement_.left()) {
         if (RulesOut(checker.contracts(), result.image, result.observation,
-                     check.step, WithoutKernel(cause))) {
+                     step, WithoutKernel(cause))) {
           settlement_.RuledOut(cause);
         }
       }
     }
-    last_step_ = -1;
   }
 
   SettleResult Result(int heard) const {
@@ -150,16 +156,7 @@ class Settler {
     result.mutable_causes()->Assign(causes.begin(), causes.end());
     result.set_heard(static_cast<std::uint64_t>(heard));
     result.set_alike(static_cast<std::uint64_t>(settlement_.alike()));
-    // Of those that show the cause first, the one that leaves fewest others.
-    const Telling* best = nullptr;
-    for (const Telling& t : telling_) {
-      if (t.failure.key() != causes[0]) continue;
-      if (best == nullptr ||
-          t.failure.also_size() < best->failure.also_size()) {
-        best = &t;
-      }
-    }
-    if (best != nullptr) {
+    if (const Telling* best = Showing(causes[0]); best != nullptr) {
       *result.mutable_failure() = best->failure;
       result.set_case_binary(best->case_binary);
     }
@@ -172,7 +169,15 @@ class Settler {
     std::string case_binary;
   };
 
-  // One case a key is enough, the most telling.
+  // The case that shows the cause first; null if none does.
+  const Telling* Showing(const std::string& cause) const {
+    for (const Telling& t : telling_) {
+      if (t.failure.key() == cause) return &t;
+    }
+    return nullptr;
+  }
+
+  // One case a key is enough, the one that leaves fewest others.
   void Keep(const std::vector<Failure>& failures,
             const std::string& case_binary) {
     for (const Failure& failure : failures) {
@@ -190,8 +195,8 @@ class Settler {
   const std::string kernel_;
   Session& session_;
   Settlement settlement_;
-  std::vector<Telling> telling_;
-  int last_step_ = -1;
+  const bool by_relation_;
+  std::vector<Telling> telling_;  // one a key
 };
 
 }  // namespace

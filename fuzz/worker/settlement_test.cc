@@ -39,6 +39,27 @@ TEST(Settlement, NothingGivesWayToWhatCannotBeTested) {
   EXPECT_EQ(settlement.Causes(NoPattern), (CauseKeys{"length", "pattern"}));
 }
 
+// It let everything come back; the other said what would.
+TEST(Settlement, WhatPredictsNothingGivesWay) {
+  Settlement settlement({"rescale", "mask"});
+  for (int i = 0; i < Settlement::kPredictions; ++i) {
+    EXPECT_EQ(settlement.Causes(All), (CauseKeys{"rescale", "mask"}));
+    EXPECT_TRUE(settlement.Fails({"rescale", "mask"}, {"mask"}));
+  }
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"rescale"});
+  // One prediction, and it stands again.
+  EXPECT_TRUE(settlement.Fails({"rescale", "mask"}));
+  EXPECT_EQ(settlement.Causes(All), (CauseKeys{"rescale", "mask"}));
+}
+
+TEST(Settlement, WhereNothingPredictsAllStay) {
+  Settlement settlement({"mask", "slots"});
+  for (int i = 0; i < 9; ++i) {
+    EXPECT_TRUE(settlement.Fails({"mask", "slots"}, {"mask", "slots"}));
+  }
+  EXPECT_EQ(settlement.Causes(All), (CauseKeys{"mask", "slots"}));
+}
+
 TEST(Settlement, WhereAllAreRuledOutAllStay) {
   Settlement settlement({"length", "mask"});
   settlement.RuledOut("length");

@@ -245,7 +245,7 @@ class Diagnostician {
     for (std::size_t i = 1; i < all.size(); ++i) AddTo(first, all[i].key);
     // What forbids nothing that was seen explains it too, if not by itself.
     for (const Explanations* part : {&rules, &others}) {
-      for (const std::string& key : part->open) AddTo(first, key);
+      for (const std::string& key : part->open) AddOpen(first, key);
     }
     AddImpostors(first);
     return first;
@@ -257,6 +257,12 @@ class Diagnostician {
       return;
     }
     d.also.push_back(key);
+  }
+
+  static void AddOpen(DecodeDiagnosis& d, const std::string& key) {
+    const std::size_t before = d.also.size();
+    AddTo(d, key);
+    if (d.also.size() > before) d.open.push_back(key);
   }
 
   // Who writes nothing, or returns its input, may by chance leave what some
@@ -410,7 +416,7 @@ class Diagnostician {
                  "or Inf"};
         AddTo(d, key);
       }
-      for (const std::string& other : possible_) AddTo(d, other);
+      for (const std::string& other : possible_) AddOpen(d, other);
       AddTo(d, kWrong);
       AddImpostors(d);
       return d;
