@@ -616,6 +616,18 @@ TEST_F(JudgeTest, APassRulesOutWhatWouldHaveShown) {
   EXPECT_FALSE(CanBeRuledOut("codes-only"));
 }
 
+// Slot -1 lies before the pool, where nothing changed.
+TEST_F(JudgeTest, APassRulesOutRowsThatWouldLieOutside) {
+  Use(kWrite);
+  ASSERT_TRUE(Failures().empty());
+  constexpr char kNone[] = "writer.slots=NONE_SKIPPED";
+  EXPECT_TRUE(RulesOut(contracts(), image_, seen_, 0, kNone));
+  EXPECT_FALSE(RulesOut(contracts(), image_, seen_, 0,
+                        "writer.slots=MINUS_ONE_SKIPPED"));
+  seen_.steps[0].strays.push_back({});
+  EXPECT_FALSE(RulesOut(contracts(), image_, seen_, 0, kNone));
+}
+
 TEST_F(JudgeTest, WhatACallDidIsNotRuledOut) {
   Use(kDecode);
   const auto rules_out = [&](absl::string_view key) {

@@ -8,6 +8,7 @@
 #include "oracle/damage.h"
 #include "oracle/decode/faults.h"
 #include "oracle/decode/judge_decode.h"
+#include "oracle/expect.h"
 #include "oracle/judge.h"
 #include "oracle/pool_history.h"
 
@@ -68,6 +69,13 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
     return kernel == Kernel::kDecode &&
            RulesOutDecodeFault(declared, image, step, history.before(),
                                observed, key);
+  }
+  // Rows that the rule sends outside would lie in a guard, or have ended the
+  // process.
+  if (kernel != Kernel::kDecode && observed.status == CallStatus::kOk &&
+      observed.strays.empty() && observed.reports.empty() &&
+      Expect(*other, image, step, history.before()).outside_writes > 0) {
+    return true;
   }
   Contracts changed = contracts;
   changed[static_cast<std::size_t>(kernel)] = &*other;
