@@ -63,7 +63,7 @@ class Diagnostician {
     }
     if (Diagnosis d = ByNeighbour(); !d.key.empty()) return d;
     Diagnosis d = ByDamage();
-    for (std::string& key : possible_) AddTo(d, std::move(key));
+    for (const std::string& key : possible_) AddOpen(d, key);
     return d;
   }
 
@@ -78,6 +78,12 @@ class Diagnostician {
       return;
     }
     d.also.push_back(std::move(key));
+  }
+
+  static void AddOpen(Diagnosis& d, const std::string& key) {
+    const std::size_t before = d.also.size();
+    AddTo(d, key);
+    if (d.also.size() > before) d.open.push_back(key);
   }
 
   // ---- 1. endings
@@ -354,7 +360,7 @@ class Diagnostician {
     }
     // Where the name itself rests on little, what is possible is kept.
     if (best_evidence != Evidence::kExact) {
-      for (const std::string& key : possible_) AddTo(diagnosis, key);
+      for (const std::string& key : possible_) AddOpen(diagnosis, key);
     }
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
@@ -725,6 +731,7 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
             .key = std::move(why.key),
             .cause = std::move(why.cause),
             .also = std::move(why.also),
+            .open = std::move(why.open),
             .exact = exact};
   }
   return Diagnostician(contract, image, check.step, history,

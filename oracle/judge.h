@@ -30,6 +30,18 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
 Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
                    const Observation& observation, const Check& check);
 
+// Whether what came back in `step` rules out that its kernel behaves as `key`
+// says, a Diagnosis' key: of contract fields, a kernel of that contract would
+// have failed there too, or written outside of what it was given; of a pattern
+// whose traces are known, they are not there. A step that the declared contract
+// passes rules out what it would have shown; of one that fails this says
+// nothing if the kernel has several faults.
+bool RulesOut(const Contracts& contracts, const CaseImage& image,
+              const Observation& observation, int step, absl::string_view key);
+// Whether any step could: of the shape of a damage ("codes-only") no prediction
+// follows.
+bool CanBeRuledOut(absl::string_view key);
+
 // Multi-line text for one check: first wrong element, expected, got, the bytes
 // and the scale involved, the contract rule.
 std::string Explain(const Contracts& contracts, const CaseImage& image,

@@ -597,5 +597,69 @@ TEST_F(JudgeTest, StartsPastTheEndAreARule) {
   EXPECT_EQ(FirstDiagnosis().key, "writes-outside");
 }
 
+// A step that is right rules out the rules that would have shown in it, and no
+// other.
+TEST_F(JudgeTest, APassRulesOutWhatWouldHaveShown) {
+  Use(kNopeWrite);
+  ASSERT_TRUE(Failures().empty());
+  const auto rules_out = [&](absl::string_view key) {
+    return RulesOut(contracts(), image_, seen_, 0, key);
+  };
+  EXPECT_TRUE(rules_out("writer.tail=TAIL_UNCHANGED"));
+  EXPECT_TRUE(rules_out("writer.scale_division=TIMES_RECIPROCAL"));
+  EXPECT_FALSE(rules_out("writer.slots=MINUS_ONE_SKIPPED"));  // no such slot
+  EXPECT_TRUE(rules_out("nothing-written"));
+  EXPECT_TRUE(rules_out("refused-valid"));
+  EXPECT_FALSE(rules_out("codes-only"));
+  EXPECT_FALSE(rules_out("writer.tail=NO_SUCH_VALUE"));
+  EXPECT_TRUE(CanBeRuledOut("writer.slots=MINUS_ONE_SKIPPED"));
+  EXPECT_FALSE(CanBeRuledOut("codes-only"));
+}
+
+// Slot -1 lies before the pool, where nothing changed.
+TEST_F(JudgeTest, APassRulesOutRowsThatWouldLieOutside) {
+  Use(kWrite);
+  ASSERT_TRUE(Failures().empty());
+  constexpr char kNone[] = "writer.slots=NONE_SKIPPED";
+  EXPECT_TRUE(RulesOut(contracts(), image_, seen_, 0, kNone));
+  EXPECT_FALSE(RulesOut(contracts(), image_, seen_, 0,
+                        "writer.slots=MINUS_ONE_SKIPPED"));
+  seen_.steps[0].strays.push_back({});
+  EXPECT_FALSE(RulesOut(contracts(), image_, seen_, 0, kNone));
+}
+
+TEST_F(JudgeTest, WhatACallDidIsNotRuledOut) {
+  Use(kDecode);
+  const auto rules_out = [&](absl::string_view key) {
+    return RulesOut(contracts(), image_, seen_, 0, key);
+  };
+  constexpr char kBoth[] =
+      "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR";
+  EXPECT_TRUE(rules_out(kBoth));
+  EXPECT_TRUE(rules_out("nothing-written"));
+  // One block, one split: neither could have shown.
+  EXPECT_FALSE(rules_out("missing-rescale"));
+  EXPECT_FALSE(rules_out("split-partial-dropped"));
+  EXPECT_TRUE(CanBeRuledOut("missing-rescale"));
+  Contract other = contract_;
+  other.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  other.mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
+  seen_ = Imagine(other, image_);
+  EXPECT_FALSE(rules_out(kBoth));
+  EXPECT_TRUE(rules_out("v.scale_rule=SCALE_POW2_FLOOR"));
+  for (StepObservation& step : seen_.steps) {
+    step.pool.reset();
+    step.outputs.clear();
+    step.outputs.resize(image_.steps[0].tensors.size());
+    for (std::size_t i = 0; i < step.outputs.size(); ++i) {
+      if (!image_.steps[0].tensors[i].output) continue;
+      step.outputs[i] = image_.steps[0].tensors[i].bytes;
+    }
+  }
+  EXPECT_FALSE(rules_out("nothing-written"));
+  seen_.steps[0].status = CallStatus::kRefused;
+  EXPECT_FALSE(rules_out("refused-valid"));
+}
+
 }  // namespace
 }  // namespace mlafuzz

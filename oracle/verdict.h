@@ -58,6 +58,9 @@ struct Diagnosis {
   std::string cause;
   // Keys of other explanations that this one observation leaves possible.
   std::vector<std::string> also;
+  // Of those, the ones that forbid nothing that was seen, but predict nothing
+  // of it either: they let come back what they do not say.
+  std::vector<std::string> open;
   // The explanation predicts what is seen and rests on nothing that was read
   // outside of the tensors.
   bool exact = false;

@@ -34,12 +34,6 @@ std::vector<Check> UnspecifiedChecks(const Contracts& contracts,
   return checks;
 }
 
-bool IsRelation(const std::string& property) {
-  const std::vector<Relation>& all = AllRelations();
-  return std::any_of(all.begin(), all.end(),
-                     [&](const Relation& r) { return property == r.name; });
-}
-
 // Whether a step reads bytes of the pool under `other` that it does not under
 // `contract`.
 bool ReadsMore(const Contract& other, const Contract& contract,

@@ -1,5 +1,6 @@
 #include "properties/checker.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -149,6 +150,37 @@ TEST_F(CheckerTest, RelationsCountAsExecutions) {
   const std::uint64_t once = executor_->executions()[0];
   Check(*c, {.relations_per_case = 1});
   EXPECT_GE(executor_->executions()[0], 3 * once - 1);
+}
+
+// A relation that breaks on a case which is right alone may break by a rule
+// that reads what the declared ones do not: here slot 0, for a masked lane.
+TEST_F(CheckerTest, RulesThatReadMoreMayBeWhyARelationBreaks) {
+  for (const int key : {1, 0}) {
+    absl::StatusOr<Case> c = ParseCaseText(
+        "pool { page_size: 2 pages: 1 } steps { decode { queries: 1 heads: 1 "
+        "pe_dim: 64 softmax_scale_bits: 0x3d2aaaab indices { rows: 1 width: 2 "
+        "set { at: 0 value: " +
+        std::to_string(key) + " } set { at: 1 value: -1 } } } }");
+    ASSERT_TRUE(c.ok()) << c.status();
+    const CaseResult result = Check(*c, {});
+    mlafuzz::Check broken;
+    broken.kernel = Kernel::kDecode;
+    broken.property = "two-poison";
+    broken.verdict = Verdict::kFail;
+    CaseChecker checker(targets_, *executor_);
+    const Diagnosis why = checker.Why(result, broken);
+    EXPECT_EQ(why.field, "");
+    EXPECT_EQ(why.key, "two-poison");
+    // Slot 0 is a key of its own where it is read anyway.
+    EXPECT_EQ(std::count(why.also.begin(), why.also.end(),
+                         "decode.masked_lanes=MASKED_READ_SLOT0"),
+              key == 0 ? 0 : 1)
+        << key;
+    // A rule of what is computed reads no more.
+    EXPECT_EQ(
+        std::count(why.also.begin(), why.also.end(), "decode.lse_base=BASE_E"),
+        0);
+  }
 }
 
 TEST_F(CheckerTest, CausesHaveKeys) {

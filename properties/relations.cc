@@ -1,5 +1,7 @@
 #include "properties/relations.h"
 
+#include <algorithm>
+
 #include "properties/relations/batch_single.h"
 #include "properties/relations/candidate_permutation.h"
 #include "properties/relations/convexity.h"
@@ -95,6 +97,12 @@ const std::vector<Relation>& AllRelations() {
     return all;
   }();
   return *kAll;
+}
+
+bool IsRelation(absl::string_view property) {
+  const std::vector<Relation>& all = AllRelations();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Relation& r) { return property == r.name; });
 }
 
 }  // namespace mlafuzz

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
 #include "kernels/executor.h"
@@ -36,6 +37,9 @@ struct Relation {
 };
 
 const std::vector<Relation>& AllRelations();
+
+// Whether `property` is the name of one.
+bool IsRelation(absl::string_view property);
 
 }  // namespace mlafuzz
 

@@ -20,6 +20,7 @@
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/scratch_folder.h"
+#include "fuzz/campaign/settle.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/worker/distinct.h"
 
@@ -67,6 +68,9 @@ class Campaign {
     result_.respawns = fleet_.respawns();
     progress_.Finish(result_.seconds, result_.totals, result_.findings);
     KeepCorpus();
+    if (options_.settle) {
+      SettleCauses(options_, result_.findings, progress_);
+    }
     if (options_.follow_up) {
       FollowUp(options_, result_.findings.all(), &result_.totals, progress_);
     }

@@ -37,10 +37,12 @@ int ExitCode(const CampaignResult& result);
 //      what they record, announce each new cause at once, restart those that
 //      die, judge deaths as crash, hang or out of memory, after a run alone
 //      where somebody else may have killed the worker;
-//   3. rerun each finding in fresh processes: one that does not fail each time
+//   3. settle the cause of each finding by further cases, where several explain
+//      what its own shows;
+//   4. rerun each finding in fresh processes: one that does not fail each time
 //      is flaky;
-//   4. minimise each, keeping its cause;
-//   5. write the cases. Reports are written by the caller.
+//   5. minimise each, keeping its cause;
+//   6. write the cases. Reports are written by the caller.
 //
 // InvalidArgument or Unavailable if it cannot run at all.
 absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options);

@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
+#include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
@@ -40,6 +41,19 @@ std::string FieldOf(absl::string_view key) {
   }
 }
 
+// Of a failure that its own case calls something else, but that other cases of
+// its cause rule out, too.
+void SetCauses(const CauseKeys& causes, Failure& failure) {
+  if (failure.key() != causes[0]) {
+    failure.set_cause(absl::StrCat(
+        causes[0], " explains all cases of this cause; of this one alone: ",
+        failure.cause()));
+    failure.set_field(FieldOf(causes[0]));
+    failure.set_key(causes[0]);
+  }
+  failure.mutable_also()->Assign(causes.begin() + 1, causes.end());
+}
+
 }  // namespace
 
 Finding* FindingSet::Add(Finding finding, std::string* renamed) {
@@ -60,16 +74,54 @@ Finding* FindingSet::Add(Finding finding, std::string* renamed) {
     finding.repeats = known.repeats;
     known.id.clear();
   }
-  // Of a finding that its own case calls something else, but that its cause's
-  // other cases rule out.
-  if (finding.failure.key() != keys[0]) {
-    finding.failure.set_cause(absl::StrCat(
-        keys[0], " explains all cases of this cause; of this one alone: ",
-        finding.failure.cause()));
-    finding.failure.set_field(FieldOf(keys[0]));
-    finding.failure.set_key(keys[0]);
+  SetCauses(keys, finding.failure);
+  Name(finding);
+  findings_[result.number] = std::move(finding);
+  return &findings_[result.number];
+}
+
+bool FindingSet::Settle(std::size_t number, const SettleResult& result,
+                        std::string* renamed) {
+  Finding& finding = findings_[number];
+  if (result.causes_size() == 0) return false;
+  finding.settled = true;
+  finding.heard = result.heard();
+  finding.alike = result.alike();
+  const CauseKeys causes(result.causes().begin(), result.causes().end());
+  const bool renames = finding.failure.key() != causes[0];
+  const bool replaces = !result.case_binary().empty() &&
+                        (renames || IsRelation(finding.failure.property()));
+  if (replaces) {
+    finding.failure = result.failure();
+    finding.case_binary = result.case_binary();
   }
-  finding.failure.mutable_also()->Assign(keys.begin() + 1, keys.end());
+  SetCauses(causes, finding.failure);
+  if (renames || replaces) {
+    *renamed = std::exchange(finding.id, "");
+    Name(finding);
+  }
+  return renames || replaces;
+}
+
+std::vector<std::string> FindingSet::MergeAlike() {
+  std::vector<std::string> gone;
+  for (std::size_t i = 0; i < findings_.size(); ++i) {
+    Finding& first = findings_[i];
+    for (std::size_t j = i + 1; j < findings_.size();) {
+      if (findings_[j].failure.key() != first.failure.key()) {
+        ++j;
+        continue;
+      }
+      first.repeats += findings_[j].repeats + 1;
+      gone.push_back(findings_[j].id);
+      findings_.erase(findings_.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+  return gone;
+}
+
+// Of a name that is taken, the next that is not.
+void FindingSet::Name(Finding& finding) const {
   const std::string stem = FindingId(finding.failure.key());
   int same = 1;
   std::string id = stem;
@@ -78,8 +130,6 @@ Finding* FindingSet::Add(Finding finding, std::string* renamed) {
     id = absl::StrCat(stem, "-", ++same);
   }
   finding.id = id;
-  findings_[result.number] = std::move(finding);
-  return &findings_[result.number];
 }
 
 std::vector<std::string> FindingSet::Causes() const {

@@ -23,6 +23,10 @@ struct Finding {
   int reruns = 0;
   int same = 0;
   std::string note;  // why it is not minimised, ...
+  // Further cases that told its cause from others, and those that failed by it.
+  bool settled = false;
+  std::uint64_t heard = 0;
+  std::uint64_t alike = 0;
   // Written files, relative to the output folder.
   std::string case_file;
   std::string minimal_file;
@@ -37,12 +41,25 @@ class FindingSet {
   // place, with the counts of the first; `*renamed` is then the old id.
   Finding* Add(Finding finding, std::string* renamed = nullptr);
 
+  // Gives the finding at `number` the causes that further cases left of its
+  // own; the first becomes its name. Where its own case shows another first, or
+  // only breaks a relation, the case that shows the cause by itself takes its
+  // place, with the counts of the first. True if name or case have changed;
+  // `*renamed` is then the old id. No Add() may follow.
+  bool Settle(std::size_t number, const SettleResult& result,
+              std::string* renamed);
+  // Of findings with one name, what settling may leave, takes all but the first
+  // away and returns their ids.
+  std::vector<std::string> MergeAlike();
+
   std::vector<Finding>& all() { return findings_; }
   const std::vector<Finding>& all() const { return findings_; }
   bool empty() const { return findings_.empty(); }
   std::vector<std::string> Causes() const;
 
  private:
+  void Name(Finding& finding) const;
+
   std::vector<Finding> findings_;
   KnownCauses causes_;
 };

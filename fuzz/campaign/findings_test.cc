@@ -54,6 +54,105 @@ TEST(Findings, ANarrowerCauseTakesTheOthersPlace) {
   EXPECT_EQ(set.all()[1].failure.also_size(), 0);
 }
 
+SettleResult Settled(const std::vector<std::string>& causes) {
+  SettleResult result;
+  for (const std::string& cause : causes) result.add_causes(cause);
+  result.set_heard(9);
+  result.set_alike(4);
+  return result;
+}
+
+// One side of two in its own case; further cases show both.
+TEST(Findings, ASettledCauseTakesNameAndCase) {
+  FindingSet set;
+  const std::string both = "decode/q.a=A+v.b=B";
+  ASSERT_NE(set.Add(WithKeys("decode/v.b=B", both, 3)), nullptr);
+  SettleResult result = Settled({both});
+  result.mutable_failure()->set_key(both);
+  result.mutable_failure()->set_field("q.a+v.b");
+  result.mutable_failure()->set_property("decode-lse");
+  result.set_case_binary("telling");
+  std::string renamed;
+  EXPECT_TRUE(set.Settle(0, result, &renamed));
+  EXPECT_EQ(renamed, "decode-v-b-b");
+  const Finding& finding = set.all()[0];
+  EXPECT_EQ(finding.id, "decode-q-a-a-v-b-b");
+  EXPECT_EQ(finding.failure.key(), both);
+  EXPECT_EQ(finding.failure.field(), "q.a+v.b");
+  EXPECT_EQ(finding.failure.property(), "decode-lse");
+  EXPECT_EQ(finding.failure.also_size(), 0);
+  EXPECT_EQ(finding.case_binary, "telling");
+  EXPECT_EQ(finding.cases_to_find, 3u);
+  EXPECT_EQ(finding.heard, 9u);
+  EXPECT_EQ(finding.alike, 4u);
+}
+
+TEST(Findings, ASettledCauseThatIsTheFirstKeepsItsCase) {
+  FindingSet set;
+  ASSERT_NE(set.Add(WithKeys("decode/v.b=B", "decode/v.c=C", 3)), nullptr);
+  SettleResult result = Settled({"decode/v.b=B"});
+  result.mutable_failure()->set_key("decode/v.b=B");
+  result.set_case_binary("telling");
+  std::string renamed;
+  EXPECT_FALSE(set.Settle(0, result, &renamed));
+  EXPECT_EQ(set.all()[0].case_binary, "decode/v.b=B");
+  EXPECT_EQ(set.all()[0].failure.also_size(), 0);
+  EXPECT_TRUE(set.all()[0].settled);
+}
+
+// A relation says that something is wrong; a case that is wrong alone says
+// what.
+TEST(Findings, ACaseThatShowsItTakesTheRelationsPlace) {
+  FindingSet set;
+  Finding broken = WithKey("decode/missing-rescale");
+  broken.failure.set_property("duplicates");
+  broken.cases_to_find = 3;
+  ASSERT_NE(set.Add(broken), nullptr);
+  SettleResult result = Settled({"decode/missing-rescale"});
+  std::string renamed;
+  EXPECT_FALSE(set.Settle(0, result, &renamed));
+  EXPECT_EQ(set.all()[0].failure.property(), "duplicates");
+  result.mutable_failure()->set_key("decode/missing-rescale");
+  result.mutable_failure()->set_property("decode-out");
+  result.set_case_binary("telling");
+  EXPECT_TRUE(set.Settle(0, result, &renamed));
+  EXPECT_EQ(renamed, "decode-missing-rescale");
+  EXPECT_EQ(set.all()[0].id, "decode-missing-rescale");
+  EXPECT_EQ(set.all()[0].failure.property(), "decode-out");
+  EXPECT_EQ(set.all()[0].case_binary, "telling");
+  EXPECT_EQ(set.all()[0].cases_to_find, 3u);
+}
+
+// No case shows it first: the finding keeps its own and says so.
+TEST(Findings, ASettledCauseWithoutACaseIsNamedAllTheSame) {
+  FindingSet set;
+  ASSERT_NE(set.Add(WithKeys("decode/v.b=B", "decode/v.c=C", 3)), nullptr);
+  std::string renamed;
+  EXPECT_TRUE(set.Settle(0, Settled({"decode/v.c=C", "decode/x"}), &renamed));
+  const Finding& finding = set.all()[0];
+  EXPECT_EQ(finding.failure.field(), "v.c");
+  EXPECT_EQ(finding.case_binary, "decode/v.b=B");
+  EXPECT_EQ(finding.failure.cause().find("decode/v.c=C explains all cases"),
+            0u);
+  ASSERT_EQ(finding.failure.also_size(), 1);
+  EXPECT_EQ(finding.failure.also(0), "decode/x");
+}
+
+TEST(Findings, SettledAlikeAreOne) {
+  FindingSet set;
+  ASSERT_NE(set.Add(WithKeys("decode/v.b=B", "decode/v.c=C", 3)), nullptr);
+  ASSERT_NE(set.Add(WithKeys("decode/q.d=D", "decode/q.e=E", 5)), nullptr);
+  ASSERT_NE(set.Add(WithKey("decode/v.c=C")), nullptr);
+  std::string renamed;
+  set.Settle(0, Settled({"decode/v.c=C"}), &renamed);
+  set.Settle(1, Settled({"decode/v.c=C"}), &renamed);
+  ASSERT_GE(set.all().size(), 2u);
+  const std::size_t before = set.all().size();
+  EXPECT_EQ(set.MergeAlike().size(), before - 1);
+  ASSERT_EQ(set.all().size(), 1u);
+  EXPECT_EQ(set.all()[0].cases_to_find, 3u);
+}
+
 TEST(Findings, IdsAreFileNamesAndUnique) {
   EXPECT_EQ(FindingId("writer/writer.tail=TAIL_UNCHANGED"),
             "writer-tail-tail-unchanged");

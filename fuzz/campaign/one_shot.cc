@@ -48,11 +48,12 @@ absl::StatusOr<Message> ReadResult(const std::string& path) {
   return message;
 }
 
-// One worker for a request whose result is one file.
+// One worker for a request whose result is one file. `partial`: it is written
+// as the work goes on, and what there is when the process dies is the result.
 template <typename Message>
 absl::StatusOr<Message> RunForResult(const Engine& engine, WorkRequest request,
                                      const WatchdogLimits& limits,
-                                     const char* name) {
+                                     const char* name, bool partial = false) {
   auto folder = ScratchFolder::Create();
   if (!folder.ok()) return folder.status();
   request.set_out(folder->path());
@@ -71,6 +72,11 @@ absl::StatusOr<Message> RunForResult(const Engine& engine, WorkRequest request,
         if (run < kKilledRuns) continue;
         [[fallthrough]];
       default:
+        if (partial) {
+          auto result =
+              ReadResult<Message>(absl::StrCat(folder->path(), "/", name));
+          if (result.ok()) return result;
+        }
         return absl::AbortedError((*worker)->Reason());
     }
   }
@@ -153,6 +159,14 @@ absl::StatusOr<MinimizeResult> MinimizeInWorker(const Engine& engine,
   request.set_mode(WorkRequest::MINIMIZE);
   return RunForResult<MinimizeResult>(engine, std::move(request), limits,
                                       "minimize.result");
+}
+
+absl::StatusOr<SettleResult> SettleInWorker(const Engine& engine,
+                                            WorkRequest request,
+                                            const WatchdogLimits& limits) {
+  request.set_mode(WorkRequest::SETTLE);
+  return RunForResult<SettleResult>(engine, std::move(request), limits,
+                                    "settle.result", /*partial=*/true);
 }
 
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {

@@ -28,6 +28,12 @@ absl::StatusOr<MinimizeResult> MinimizeInWorker(const Engine& engine,
                                                 WorkRequest request,
                                                 const WatchdogLimits& limits);
 
+// Which of request.explanations() is the cause of request.cases(0). If a case
+// takes the process with it, what was known before.
+absl::StatusOr<SettleResult> SettleInWorker(const Engine& engine,
+                                            WorkRequest request,
+                                            const WatchdogLimits& limits);
+
 // Aborted if a decode took its process with it.
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request);
 

@@ -30,6 +30,7 @@ struct CampaignOptions {
   std::uint64_t cases = 0;   // over all jobs; 0: no limit
   std::uint64_t inputs = 0;  // a job, readable or not; 0: no limit
   bool stop_on_first = false;
+  bool settle = true;                // tell causes apart by further cases
   bool follow_up = true;             // rerun and minimise findings
   bool quiet = false;                // no progress, no announcements
   std::vector<std::string> corpora;  // folders of stored cases
@@ -43,6 +44,9 @@ struct CampaignOptions {
   std::string command;              // as typed, for the report
   WatchdogLimits limits;
   double minimize_seconds = 20;  // a finding
+  // A finding; of kernels on this machine what a settlement may cost is bounded
+  // by its number of cases (fuzz/worker/settle_mode.h) long before.
+  double settle_seconds = 20;
 };
 
 // "mutant:x", or "builtin writer=mutant:x": for people.

@@ -39,6 +39,8 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["field"] = f.field();
   json["cause"] = f.cause();
   json["cause_key"] = f.key();
+  json["cause_may_be"] =
+      std::vector<std::string>(f.also().begin(), f.also().end());
   json["verdict"] = f.verdict();
   json["detail"] = f.detail();
   json["case"] = finding.case_file;

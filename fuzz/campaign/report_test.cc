@@ -139,7 +139,7 @@ TEST(Report, PowerTable) {
   EXPECT_EQ((*row)["made_for_share"], 0.9);
   const std::string text = ReportText(Options(), result, BuildInfo());
   for (const char* words :
-       {"of 70 sampled cases",
+       {"(70 cases were sampled)",
         "writer.tail                25.0%       80           40      90.0%",
         "writer.nan                  0.0%       80            0          -",
         "could not have seen: writer.scale, "}) {
@@ -153,6 +153,30 @@ TEST(Report, ExitCodes) {
   EXPECT_EQ(ExitCode(nothing), 3);
   nothing.totals.informative = 1;
   EXPECT_EQ(ExitCode(nothing), 0);
+}
+
+// A cause that is not the only one is not passed off as one.
+TEST(Report, SaysHowSureACauseIs) {
+  CampaignResult result = Result();
+  Finding& finding = result.findings.all()[0];
+  finding.settled = true;
+  finding.heard = 31;
+  finding.alike = 4;
+  std::string text = ReportText(Options(), result, BuildInfo());
+  EXPECT_NE(text.find("cause settled by 31 further cases, 4 of which fail by"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("one of: "), std::string::npos);
+  finding.failure.add_also("writer/other=X");
+  text = ReportText(Options(), result, BuildInfo());
+  EXPECT_NE(text.find("one of: writer/writer.tail=TAIL_UNCHANGED, "
+                      "writer/other=X"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("cause not settled by 31"), std::string::npos);
+  const Json json = ReportJson(Options(), result, BuildInfo());
+  EXPECT_EQ(json["findings"][0]["cause_may_be"],
+            Json::array({"writer/other=X"}));
 }
 
 TEST(Report, TextNamesWhatMatters) {

@@ -47,6 +47,23 @@ std::string Summary(const CampaignResult& result) {
   return line;
 }
 
+// How sure the cause is.
+std::string CauseText(const Finding& finding) {
+  const Failure& f = finding.failure;
+  std::string text;
+  if (f.also_size() > 0) {
+    absl::StrAppend(&text, "  one of: ", f.key(), ", ",
+                    absl::StrJoin(f.also(), ", "), "\n");
+  }
+  if (finding.settled) {
+    absl::StrAppend(&text, "  cause ",
+                    f.also_size() > 0 ? "not settled" : "settled", " by ",
+                    finding.heard, " further cases, ", finding.alike,
+                    " of which fail by it\n");
+  }
+  return text;
+}
+
 std::string FindingText(const CampaignOptions& options,
                         const Finding& finding) {
   const Failure& f = finding.failure;
@@ -56,7 +73,8 @@ std::string FindingText(const CampaignOptions& options,
       f.field().empty() ? "" : absl::StrCat(", contract field ", f.field()),
       "\n  found after ", Grouped(finding.executions_to_find), " calls of ",
       f.kernel(), ", ", Grouped(finding.cases_to_find), " cases, ",
-      absl::StrFormat("%.1f s", finding.seconds_to_find), "\n");
+      absl::StrFormat("%.1f s", finding.seconds_to_find), "\n",
+      CauseText(finding));
   if (finding.reruns > 0) {
     absl::StrAppend(&text, "  failed alike in ", finding.same, " of ",
                     finding.reruns, " fresh processes\n");
@@ -79,8 +97,9 @@ std::string FindingText(const CampaignOptions& options,
 // another rule; the same of cases that were made for it.
 std::string PowerText(const Totals& totals) {
   std::string text = absl::StrCat(
-      "power: share of ", Grouped(totals.power_samples),
-      " sampled cases that could have seen a change of the field\n",
+      "power: share of the sampled steps of its kernel that could have seen a "
+      "change of the field (",
+      Grouped(totals.power_samples), " cases were sampled)\n",
       "  field                      share  sampled   made for it  its share\n");
   std::vector<std::string> blind;
   const std::vector<Field>& fields = AllFields();

@@ -24,8 +24,8 @@ namespace {
 struct Series {
   std::vector<std::uint64_t> executions;  // of the seeds that found it
   int runs = 0;
-  int right = 0;     // first by a kernel and property of the ledger
-  int field = 0;     // and with its contract field
+  int right = 0;     // by a kernel and property of the ledger
+  int field = 0;     // and settled on its contract field, or its fault's name
   std::string what;  // of the last finding
 };
 
@@ -47,11 +47,19 @@ bool IsRight(const LedgerEntry& entry, const Failure& f) {
                              f.property()) != entry.properties.end();
 }
 
+// Nothing less than the ledger's one name, nothing beside it.
+bool IsNamed(const LedgerEntry& entry, const Failure& f) {
+  return f.field() == entry.field &&
+         absl::StrContains(f.key(), absl::StrCat("/", entry.key)) &&
+         (entry.key.empty() || f.also().empty());
+}
+
 struct Settings {
   Engine engine;
   std::uint64_t seeds = 20;
   std::uint64_t inputs = 100000;
   std::vector<std::string> corpora;
+  bool each = false;
 };
 
 absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
@@ -83,7 +91,19 @@ absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
     if (const LedgerEntry* entry = FindInLedger(info.name);
         entry != nullptr && IsRight(*entry, first.failure)) {
       ++series.right;
-      series.field += first.failure.field() == entry->field;
+      series.field += IsNamed(*entry, first.failure);
+    }
+    if (settings.each) {
+      std::fprintf(stderr,
+                   "%s, seed %d: %s, %s after %d calls; %d further cases, %d "
+                   "alike%s%s\n",
+                   info.name.c_str(), static_cast<int>(seed),
+                   first.failure.key().c_str(),
+                   first.failure.property().c_str(),
+                   static_cast<int>(first.executions_to_find),
+                   static_cast<int>(first.heard), static_cast<int>(first.alike),
+                   first.failure.also().empty() ? "" : "; or ",
+                   absl::StrJoin(first.failure.also(), ", ").c_str());
     }
     series.what = absl::StrCat(
         first.failure.kernel(), ", ", first.failure.property(), ", ",
@@ -111,6 +131,7 @@ int Run(const Arguments& arguments, const std::string&) {
   if (arguments.Has("corpus")) {
     settings.corpora = {CallersPath(arguments.Get("corpus"))};
   }
+  settings.each = arguments.Has("each");
   std::vector<std::string> wanted;
   if (arguments.Has("target")) {
     const std::string names = arguments.Get("target");
@@ -175,6 +196,7 @@ Command PowerCommand() {
            {"inputs", "N", "a campaign's budget (default 100000)"},
            {"corpus", "DIR", "start from these cases (default: from nothing)"},
            {"no-bytes", nullptr, "leave the byte mutator out"},
+           {"each", nullptr, "a line for every campaign, on stderr"},
            {"flavour", "asan+ubsan|plain|race", "build of the kernels"}},
           Run};
 }

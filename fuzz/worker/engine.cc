@@ -23,6 +23,7 @@
 #include "fuzz/worker/fuzz_mode.h"
 #include "fuzz/worker/infer_mode.h"
 #include "fuzz/worker/run_mode.h"
+#include "fuzz/worker/settle_mode.h"
 #include "fuzz/worker/status.h"
 #include "fuzz/worker/worker.pb.h"
 
@@ -92,6 +93,8 @@ void Begin() {
       finish(RunCases(request, status));
     case WorkRequest::MINIMIZE:
       finish(MinimizeCase(request, status));
+    case WorkRequest::SETTLE:
+      finish(SettleCause(request, status));
     case WorkRequest::DIFF:
       finish(DiffCases(request, status));
     case WorkRequest::AB:

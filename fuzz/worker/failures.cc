@@ -9,17 +9,6 @@
 #include "properties/relations.h"
 
 namespace mlafuzz {
-namespace {
-
-bool IsRelation(const std::string& property) {
-  const std::vector<Relation>& all = AllRelations();
-  return std::any_of(all.begin(), all.end(), [&property](const Relation& r) {
-    return property == r.name;
-  });
-}
-
-}  // namespace
-
 Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
                         const Check& check, bool explain) {
   const Diagnosis why = checker.Why(result, check);
@@ -31,6 +20,9 @@ Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
   failure.set_key(CauseKey(check, why));
   for (const std::string& key : why.also) {
     failure.add_also(absl::StrCat(failure.kernel(), "/", key));
+  }
+  for (const std::string& key : why.open) {
+    failure.add_open(absl::StrCat(failure.kernel(), "/", key));
   }
   failure.set_cause(why.cause);
   failure.set_detail(check.detail);

@@ -17,6 +17,7 @@
 #include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/semantic_counters.h"
 #include "fuzz/worker/steering.h"
+#include "fuzz/worker/step_cause.h"
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
 #include "properties/fields.h"
@@ -213,57 +214,31 @@ bool FuzzMode::MayJudge(const CaseResult& result, std::size_t step) const {
   return validity == Validity::kValid || validity == Validity::kBoundary;
 }
 
-// One fault fails several checks of a step, each with an explanation of its
-// own, some more telling than others. If one of them is known, the step is
-// taken for that; else the most telling one is recorded for all. What a fault
-// leaves behind, in memory that no check sees, may spoil a later call of the
-// same kernel: a later failure that no contract field explains is taken for
-// the earlier one.
 void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
   const CaseChecker& checker = session_->checker();
   std::bitset<kKernels> failed;
   for (const auto& checks : FailuresBySteps(result)) {
     status_.Add(status_.failures, checks.size());
     const Check& first = *checks[0];
-    const bool again = failed.test(Index(first.kernel));
+    const bool later = failed.test(Index(first.kernel));
     failed.set(Index(first.kernel));
     if (!filter_.ShouldDiagnose(first.kernel, first.property)) {
       status_.Add(status_.undiagnosed, checks.size());
       continue;
     }
-    std::vector<std::pair<const Check*, Failure>> described;
+    std::vector<Failure> failures;
     for (const Check* check : checks) {
-      described.push_back({check, DescribeFailure(checker, result, *check,
-                                                  /*explain=*/false)});
+      failures.push_back(
+          DescribeFailure(checker, result, *check, /*explain=*/false));
     }
-    const auto matching = [&](KnownCauses::Match match) {
-      return std::find_if(described.begin(), described.end(),
-                          [&](const auto& d) {
-                            return filter_.Find(KeysOf(d.second)) == match;
-                          });
-    };
-    if (const auto known = matching(KnownCauses::Match::kKnown);
-        known != described.end()) {
-      filter_.IsNew(first.kernel, first.property, KeysOf(known->second));
-      continue;
-    }
-    // What says more of a known cause; a contract field says most.
-    auto best = matching(KnownCauses::Match::kNarrower);
-    if (best == described.end()) {
-      if (again &&
-          std::all_of(described.begin(), described.end(),
-                      [](const auto& d) { return d.second.field().empty(); })) {
-        continue;
-      }
-      best =
-          std::find_if(described.begin(), described.end(),
-                       [](const auto& d) { return !d.second.field().empty(); });
-    }
-    if (best == described.end()) best = described.begin();
-    filter_.IsNew(first.kernel, first.property, KeysOf(best->second));
-    best->second.set_explanation(Explain(checker.contracts(), result.image,
-                                         result.observation, *best->first));
-    Write(best->second, bytes);
+    const StepCause cause = CauseOfStep(failures, later, filter_);
+    if (cause.what == StepCause::kEarlier) continue;
+    Failure& failure = failures[cause.which];
+    filter_.IsNew(first.kernel, first.property, KeysOf(failure));
+    if (cause.what == StepCause::kKnown) continue;
+    failure.set_explanation(Explain(checker.contracts(), result.image,
+                                    result.observation, *checks[cause.which]));
+    Write(failure, bytes);
   }
 }
 

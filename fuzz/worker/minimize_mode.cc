@@ -65,12 +65,6 @@ class SameCause {
   }
 
  private:
-  static bool IsRelation(const std::string& property) {
-    for (const Relation& relation : AllRelations()) {
-      if (property == relation.name) return true;
-    }
-    return false;
-  }
   // Relations multiply the cost of a try: only for a cause that needs them,
   // known after the first (whole) case.
   CheckOptions Options(const Case& c) const {

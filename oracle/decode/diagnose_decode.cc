@@ -6,11 +6,11 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "corpus/contracts.h"
 #include "oracle/bf16.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/dequant.h"
+#include "oracle/decode/faults.h"
 #include "oracle/decode/judge_decode.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/observed_rows.h"
@@ -245,7 +245,7 @@ class Diagnostician {
     for (std::size_t i = 1; i < all.size(); ++i) AddTo(first, all[i].key);
     // What forbids nothing that was seen explains it too, if not by itself.
     for (const Explanations* part : {&rules, &others}) {
-      for (const std::string& key : part->open) AddTo(first, key);
+      for (const std::string& key : part->open) AddOpen(first, key);
     }
     AddImpostors(first);
     return first;
@@ -257,6 +257,12 @@ class Diagnostician {
       return;
     }
     d.also.push_back(key);
+  }
+
+  static void AddOpen(DecodeDiagnosis& d, const std::string& key) {
+    const std::size_t before = d.also.size();
+    AddTo(d, key);
+    if (d.also.size() > before) d.open.push_back(key);
   }
 
   // Who writes nothing, or returns its input, may by chance leave what some
@@ -272,31 +278,10 @@ class Diagnostician {
 
   // A kernel's own faults with splits and blocks.
   void ByFaults(Explanations* found) const {
-    ExpectOptions options;
-    options.no_rescale = true;
-    Consider(ExpectDecode(contract_, image_, index_, before_, options),
-             Pattern("missing-rescale",
-                     "earlier blocks are not rescaled when the running maximum "
-                     "rises"),
-             found);
-    options.no_rescale = false;
-    for (const bool all : {false, true}) {
-      options.empty_splits_count = all;
-      const int splits = MostSplits(all);
-      for (int split = 0; split < splits; ++split) {
-        options.dropped_split = split;
-        Consider(ExpectDecode(contract_, image_, index_, before_, options),
-                 Pattern(kDropped,
-                         absl::StrCat("the merge leaves out split ", split)),
-                 found);
-      }
-      if (splits > 0) {
-        options.dropped_split = ExpectOptions::kLastSplit;
-        Consider(ExpectDecode(contract_, image_, index_, before_, options),
-                 Pattern(kDropped, "the merge leaves out the last split"),
-                 found);
-      }
-      if (!HasEmptySplits()) break;
+    for (oracle::DecodeFault& fault :
+         oracle::DecodeFaults(contract_, image_, index_)) {
+      Consider(ExpectDecode(contract_, image_, index_, before_, fault.options),
+               Pattern(std::move(fault.key), std::move(fault.cause)), found);
     }
   }
 
@@ -341,28 +326,6 @@ class Diagnostician {
   oracle::KeyPlan PlanOf(std::int64_t row) const {
     return oracle::PlanKeys(contract_, image_.pool, step_,
                             row / declared_.heads, {});
-  }
-
-  // The most splits of any query, or those with keys; 0 for one alone.
-  int MostSplits(bool count_empty) const {
-    int most = 0;
-    for (std::int64_t n = 0; n < declared_.queries; ++n) {
-      int number = 0;
-      for (const auto& split : PlanOf(n * declared_.heads).splits) {
-        number += count_empty || split.keys.first != split.keys.end ? 1 : 0;
-      }
-      most = std::max(most, number);
-    }
-    return most > 1 ? most : 0;
-  }
-
-  bool HasEmptySplits() const {
-    for (std::int64_t n = 0; n < declared_.queries; ++n) {
-      for (const auto& split : PlanOf(n * declared_.heads).splits) {
-        if (split.keys.first == split.keys.end) return true;
-      }
-    }
-    return false;
   }
 
   // ---- 3. patterns
@@ -453,7 +416,7 @@ class Diagnostician {
                  "or Inf"};
         AddTo(d, key);
       }
-      for (const std::string& other : possible_) AddTo(d, other);
+      for (const std::string& other : possible_) AddOpen(d, other);
       AddTo(d, kWrong);
       AddImpostors(d);
       return d;
@@ -469,7 +432,6 @@ class Diagnostician {
   static constexpr char kNothing[] = "nothing-written";
   static constexpr char kRepeats[] = "repeats-input";
   static constexpr char kRefused[] = "refused-valid";
-  static constexpr char kDropped[] = "split-partial-dropped";
   static constexpr char kSlot0[] = "decode.masked_lanes=MASKED_READ_SLOT0";
 
   const Contract& contract_;
@@ -495,69 +457,6 @@ DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
                                const Check& check) {
   return Diagnostician(contract, image, step, pool_before, observed, check)
       .Run();
-}
-
-std::string ExplainDecode(const Contract& contract, const CaseImage& image,
-                          int step, absl::Span<const std::uint8_t> pool_before,
-                          const StepObservation& observed, const Check& check) {
-  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
-  const StepValidity validity = ClassifyDecode(contract, image, step);
-  std::string text =
-      absl::StrCat(check.property, ": ", VerdictName(check.verdict), "\n");
-  if (!check.detail.empty()) absl::StrAppend(&text, check.detail, "\n");
-  absl::StrAppend(&text, "call: ", ValidityName(validity.validity));
-  if (!validity.rule.empty()) {
-    absl::StrAppend(&text, " by ", validity.rule, " (", validity.reason, ")");
-  }
-  absl::StrAppend(&text, ", ended ", CallStatusName(observed.status));
-  if (!observed.message.empty()) absl::StrAppend(&text, ": ", observed.message);
-  absl::StrAppend(&text, "\n");
-  const oracle::ObservedRows rows(s, observed);
-  if (observed.status != CallStatus::kOk || !rows.well_formed() ||
-      (validity.validity != Validity::kValid &&
-       validity.validity != Validity::kBoundary)) {
-    return text;
-  }
-  const DecodeExpectation e = ExpectDecode(contract, image, step, pool_before);
-  for (std::int64_t row = 0; row < e.rows(); ++row) {
-    if (rows.RowMatches(e, row)) continue;
-    const std::int64_t query = row / e.heads;
-    const oracle::KeyPlan plan =
-        oracle::PlanKeys(contract, image.pool, s, query, {});
-    absl::StrAppendFormat(
-        &text, "first wrong row: query %d, head %d; %d keys, %d masked lanes",
-        query, row % e.heads, plan.keys.size(), plan.masked);
-    if (plan.known) {
-      absl::StrAppendFormat(&text, ", %d splits of blocks of %d",
-                            plan.splits.size(), contract.arithmetic().block());
-    }
-    absl::StrAppend(&text, "\n");
-    for (std::size_t j = 0; j < plan.keys.size() && j < 4; ++j) {
-      absl::StrAppendFormat(&text, "  lane %d: slot %d\n", plan.keys[j].lane,
-                            plan.keys[j].slot);
-    }
-    if (plan.keys.size() > 4) absl::StrAppend(&text, "  ...\n");
-    const std::size_t r = static_cast<std::size_t>(row);
-    absl::StrAppendFormat(&text, "  lse: expected %.9g +- %.3g, got %.9g\n",
-                          e.lse[r], e.lse_bound[r], rows.Lse(row));
-    if (const int c = rows.WrongColumn(e, row); c >= 0) {
-      const std::size_t i = r * kDecodeColumns + c;
-      absl::StrAppendFormat(
-          &text, "  column %d: expected %.9g +- %.3g, got 0x%04x (%.9g)\n", c,
-          e.out[i], e.out_bound[i], rows.Out(row, c),
-          oracle::Bf16Value(rows.Out(row, c)));
-    }
-    break;
-  }
-  absl::StrAppend(&text, "rules: qk.scale_rule ",
-                  ReaderSide::ScaleRule_Name(contract.qk().scale_rule()),
-                  ", v.scale_rule ",
-                  ReaderSide::ScaleRule_Name(contract.v().scale_rule()), ", ",
-                  contract.decode().ShortDebugString(), "\n");
-  absl::StrAppend(&text,
-                  "simulated: ", contract.arithmetic().ShortDebugString(),
-                  "\nbound: derived in docs/bounds.md\n");
-  return text;
 }
 
 }  // namespace mlafuzz

@@ -162,6 +162,16 @@ class QueryOracle {
     }
   }
 
+  void OpenOverflows(std::int64_t head) {
+    if (!any_poisoned_) return;
+    const oracle::HeadResult result = Result(head);
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      if (poisoned_[static_cast<std::size_t>(c)] != kOverflows) continue;
+      result.out[c] = 0;
+      result.out_radius[c] = kInfinity;
+    }
+  }
+
   oracle::HeadResult Result(std::int64_t head) {
     const std::size_t row =
         static_cast<std::size_t>(query_ * out_.heads + head);
@@ -203,6 +213,8 @@ class QueryOracle {
     RunKeys(slot0, /*has_scores=*/true, &scores);
     for (std::int64_t h = 0; h < out_.heads; ++h) {
       if (SinkOf(h).present) AnythingRow(Result(h));
+      // The sum of the lanes, before it is divided by their number.
+      OpenOverflows(h);
       *Result(h).lse = 0;
       *Result(h).lse_radius = kInfinity;
     }

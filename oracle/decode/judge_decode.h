@@ -32,6 +32,7 @@ struct DecodeDiagnosis {
   std::string key;
   std::string cause;
   std::vector<std::string> also;
+  std::vector<std::string> open;
 };
 
 // Searches the neighbours of the contract for those that explain output and LSE
@@ -42,6 +43,14 @@ DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
                                absl::Span<const std::uint8_t> pool_before,
                                const StepObservation& observed,
                                const Check& check);
+
+// Whether the kernel cannot behave as the fault `key` (oracle/decode/faults.h)
+// says: a fault that the step has room for would have left other values than
+// came back. False for other keys.
+bool RulesOutDecodeFault(const Contract& contract, const CaseImage& image,
+                         int step, absl::Span<const std::uint8_t> pool_before,
+                         const StepObservation& observed,
+                         absl::string_view key);
 
 // Multi-line text: the first wrong value with its bound, the row's keys, the
 // arithmetic that was simulated.

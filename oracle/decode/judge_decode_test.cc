@@ -4,6 +4,7 @@
 #include "oracle/decode/judge_decode.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <string>
@@ -392,6 +393,47 @@ TEST(JudgeDecode, WhatACaseLeavesOpenIsKept) {
   const DecodeDiagnosis whole = Named(wrong, ImageOf(PlainCase()));
   EXPECT_EQ(whole.key, both);
   EXPECT_TRUE(whole.also.empty());
+}
+
+// Lanes that weigh 1 each overflow where slot 0 is huge: on its own, and before
+// a key takes their place. Then nobody can say what is left in that column.
+TEST(JudgeDecode, UnitWeightsThatOverflowAreOpen) {
+  Case c = PlainCase();
+  Patch& patch = *c.mutable_pool()->add_patches();
+  // Column 0 holds 448 * 2^118 = 0.875 * 2^127, its neighbours nothing.
+  std::string row(128, '\0');
+  row[0] = '\x7e';
+  patch.set_data(row);
+  Patch& scale = *c.mutable_pool()->add_patches();
+  scale.set_at(512);
+  scale.set_data(std::string("\x00\x00\x80\x7a", 4));
+  Contract contract = BuiltinContract();
+  contract.mutable_decode()->set_empty_row(DecodeContract::UNIT_WEIGHTS);
+  for (const bool any_key : {false, true}) {
+    for (const std::uint32_t masked : {1u, 2u}) {
+      CallOf(c).set_queries(1);
+      Indices& indices = *CallOf(c).mutable_indices();
+      indices.Clear();
+      indices.set_rows(1);
+      indices.set_width(masked + 1);
+      indices.set_valid(0);
+      CallOf(c).mutable_lengths()->Clear();
+      if (any_key) {
+        indices.mutable_set()->Clear();
+        SetIndex& key = *indices.add_set();
+        key.set_at(masked);
+        key.set_value(1);
+      } else {
+        indices.set_width(masked);
+      }
+      const CaseImage image = ImageOf(c);
+      const DecodeExpectation e =
+          ExpectDecode(contract, image, 0, image.pool.bytes);
+      EXPECT_EQ(std::isinf(e.out_bound[0]), masked == 2) << any_key;
+      EXPECT_FALSE(std::isinf(e.out_bound[1])) << any_key << masked;
+      EXPECT_FALSE(std::isinf(e.out_bound[128])) << any_key << masked;
+    }
+  }
 }
 
 // A process that died where a rule would have read past the pool.

@@ -1,0 +1,50 @@
+#include "fuzz/campaign/settle.h"
+
+#include <string>
+#include <utility>
+
+#include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/worker/known_causes.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+
+void SettleCauses(const CampaignOptions& options, FindingSet& findings,
+                  Progress& progress) {
+  if (options.other.has_value()) return;
+  std::size_t settled = 0;
+  for (std::size_t i = 0; i < findings.all().size(); ++i) {
+    const Finding& finding = findings.all()[i];
+    if (StopSignals() >= 2 || settled >= kMostSettled) break;
+    if (finding.death || finding.failure.verdict() == "protocol") continue;
+    ++settled;
+    progress.FollowUp(finding, "settling");
+    WorkRequest request = RequestFor(options, WorkRequest::SETTLE);
+    request.add_cases(finding.case_binary);
+    for (const std::string& key : KeysOf(finding.failure)) {
+      request.add_explanations(key);
+    }
+    request.set_by_relation(IsRelation(finding.failure.property()));
+    request.set_seed(options.seed);
+    request.set_seconds(options.settle_seconds);
+    const auto result =
+        SettleInWorker(options.engine, std::move(request), options.limits);
+    // The finding stands as it was.
+    if (!result.ok()) continue;
+    std::string renamed;
+    if (!findings.Settle(i, *result, &renamed)) continue;
+    Finding& named = findings.all()[i];
+    RemoveFinding(options, renamed);
+    named.case_file = SaveCase(options, named, "case", named.case_binary);
+    SaveExplanation(options, named);
+    progress.Announce(named);
+  }
+  for (const std::string& id : findings.MergeAlike()) {
+    RemoveFinding(options, id);
+  }
+  progress.FollowUpDone();
+}
+
+}  // namespace mlafuzz

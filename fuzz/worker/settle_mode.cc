@@ -1,0 +1,238 @@
+#include "fuzz/worker/settle_mode.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "corpus/codec.h"
+#include "fuzz/mutator/mutator.h"
+#include "fuzz/worker/failures.h"
+#include "fuzz/worker/session.h"
+#include "fuzz/worker/settlement.h"
+#include "oracle/judge.h"
+#include "properties/choices.h"
+#include "properties/fields.h"
+#include "properties/generate_for.h"
+
+namespace mlafuzz {
+namespace {
+
+// One cause is settled when so many further cases fail by it: more would only
+// repeat what the first few said.
+constexpr int kEnoughAlike = 4;
+// A fault that so many cases do not show again is rare; its finding's own
+// explanation stands.
+constexpr int kEnoughForOne = 60;
+
+// "decode/qk.scale_rule=X" -> "qk.scale_rule=X".
+absl::string_view WithoutKernel(absl::string_view cause) {
+  const std::size_t slash = cause.find('/');
+  return slash == absl::string_view::npos ? cause : cause.substr(slash + 1);
+}
+
+bool Testable(const std::string& cause) {
+  return CanBeRuledOut(WithoutKernel(cause));
+}
+
+// Further cases: by turns made for a contract field among the causes, and
+// changed a little from the finding's own.
+class Supply {
+ public:
+  Supply(const Case& own, const std::string& kernel, std::uint64_t seed)
+      : own_(own), options_(GeneratorFor({&kernel, 1})), seed_(seed) {}
+
+  Case Next(const CauseKeys& causes) {
+    Choices choices(seed_ * 0x9e3779b97f4a7c15u + number_);
+    const std::vector<int> fields = FieldsOf(causes);
+    const int turn = number_++;
+    if (turn % 3 == 2) {
+      Case c = own_;
+      const std::uint32_t times = 1 + choices.Below(3);
+      for (std::uint32_t i = 0; i < times; ++i) {
+        MutateCase(c, choices, options_);
+      }
+      return c;
+    }
+    if (fields.empty()) return GenerateCase(choices, options_);
+    const int field = fields[static_cast<std::size_t>(made_++) % fields.size()];
+    return GenerateFor(field, choices, options_);
+  }
+
+ private:
+  // Numbers of the fields that cases can be made for, each once.
+  static std::vector<int> FieldsOf(const CauseKeys& causes) {
+    std::vector<int> fields;
+    for (const std::string& cause : causes) {
+      for (const absl::string_view part :
+           absl::StrSplit(WithoutKernel(cause), '+')) {
+        const int field =
+            FieldNumber(std::string(part.substr(0, part.find('='))));
+        if (field >= 0 && CanGenerateFor(field) &&
+            std::find(fields.begin(), fields.end(), field) == fields.end()) {
+          fields.push_back(field);
+        }
+      }
+    }
+    return fields;
+  }
+
+  const Case& own_;
+  const GeneratorOptions options_;
+  const std::uint64_t seed_;
+  int number_ = 0;
+  int made_ = 0;
+};
+
+class Settler {
+ public:
+  Settler(const WorkRequest& request, Session& session)
+      : kernel_(KernelOf(request.explanations(0))),
+        session_(session),
+        settlement_(
+            {request.explanations().begin(), request.explanations().end()}),
+        by_relation_(request.by_relation()) {}
+
+  static std::string KernelOf(const std::string& cause) {
+    return cause.substr(0, cause.find('/'));
+  }
+  const std::string& kernel() const { return kernel_; }
+  CauseKeys Causes() const { return settlement_.Causes(Testable); }
+
+  // Whether more cases could say more.
+  bool Settled(int heard) const {
+    const CauseKeys causes = Causes();
+    if (causes.size() > 1) return false;
+    // Who reads of a relation wants to see the kernel itself go wrong.
+    if (by_relation_) return Showing(causes[0]) != nullptr;
+    return settlement_.alike() >= kEnoughAlike || heard >= kEnoughForOne;
+  }
+
+  void Hear(const Case& c, const std::string& canonical) {
+    CaseResult result;
+    CaseChecker& checker = session_.checker();
+    if (!checker.CheckCase(c, CheckOptions(), &result).ok()) return;
+    // The first failing step alone: what it leaves behind may spoil others.
+    for (const auto& checks : FailuresBySteps(result)) {
+      if (KernelName(checks[0]->kernel) != kernel_) continue;
+      CauseKeys keys, open;
+      std::vector<Failure> failures;
+      for (const Check* check : checks) {
+        failures.push_back(
+            DescribeFailure(checker, result, *check, /*explain=*/true));
+        const CauseKeys more = KeysOf(failures.back());
+        keys.insert(keys.end(), more.begin(), more.end());
+        open.insert(open.end(), failures.back().open().begin(),
+                    failures.back().open().end());
+      }
+      if (settlement_.Fails(keys, open)) Keep(failures, canonical);
+      return;
+    }
+    std::set<int> passed;
+    for (const Check& check : result.checks) {
+      if (check.verdict == Verdict::kPass &&
+          KernelName(check.kernel) == kernel_) {
+        passed.insert(check.step);
+      }
+    }
+    for (const int step : passed) {
+      for (const std::string& cause : settlement_.left()) {
+        if (RulesOut(checker.contracts(), result.image, result.observation,
+                     step, WithoutKernel(cause))) {
+          settlement_.RuledOut(cause);
+        }
+      }
+    }
+  }
+
+  SettleResult Result(int heard) const {
+    SettleResult result;
+    const CauseKeys causes = Causes();
+    result.mutable_causes()->Assign(causes.begin(), causes.end());
+    result.set_heard(static_cast<std::uint64_t>(heard));
+    result.set_alike(static_cast<std::uint64_t>(settlement_.alike()));
+    if (const Telling* best = Showing(causes[0]); best != nullptr) {
+      *result.mutable_failure() = best->failure;
+      result.set_case_binary(best->case_binary);
+    }
+    return result;
+  }
+
+ private:
+  struct Telling {
+    Failure failure;
+    std::string case_binary;
+  };
+
+  // The case that shows the cause first; null if none does.
+  const Telling* Showing(const std::string& cause) const {
+    for (const Telling& t : telling_) {
+      if (t.failure.key() == cause) return &t;
+    }
+    return nullptr;
+  }
+
+  // One case a key is enough, the one that leaves fewest others.
+  void Keep(const std::vector<Failure>& failures,
+            const std::string& case_binary) {
+    for (const Failure& failure : failures) {
+      const auto known = std::find_if(
+          telling_.begin(), telling_.end(),
+          [&](const Telling& t) { return t.failure.key() == failure.key(); });
+      if (known == telling_.end()) {
+        telling_.push_back({failure, case_binary});
+      } else if (failure.also_size() < known->failure.also_size()) {
+        *known = {failure, case_binary};
+      }
+    }
+  }
+
+  const std::string kernel_;
+  Session& session_;
+  Settlement settlement_;
+  const bool by_relation_;
+  std::vector<Telling> telling_;  // one a key
+};
+
+}  // namespace
+
+absl::Status SettleCause(const WorkRequest& request, WorkerStatus& status) {
+  if (request.cases_size() != 1 || request.explanations_size() == 0) {
+    return absl::InvalidArgumentError(
+        "settle takes one case and what explains it");
+  }
+  const absl::StatusOr<Case> own = ParseCaseBinary(request.cases(0));
+  if (!own.ok()) return own.status();
+  auto session = Session::Create(request.targets());
+  if (!session.ok()) return session.status();
+  Settler settler(request, **session);
+  Supply supply(*own, settler.kernel(), request.seed());
+  const auto start = std::chrono::steady_clock::now();
+  for (int heard = 0;; ++heard) {
+    const absl::Status written =
+        WriteFileAtomically(absl::StrCat(request.out(), "/settle.result"),
+                            settler.Result(heard).SerializeAsString());
+    if (!written.ok()) return written;
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    if (status.stop != 0 || heard >= kMostSettlingCases ||
+        (request.seconds() > 0 && seconds >= request.seconds()) ||
+        settler.Settled(heard)) {
+      return absl::OkStatus();
+    }
+    const Case c = supply.Next(settler.Causes());
+    const std::string canonical = CanonicalBinary(c);
+    status.Begin(canonical);
+    settler.Hear(c, canonical);
+    status.End();
+    status.Add(status.cases);
+  }
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,45 @@
+#include "fuzz/worker/settlement.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace mlafuzz {
+namespace {
+
+bool Contains(const CauseKeys& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+}  // namespace
+
+Settlement::Settlement(CauseKeys explanations)
+    : left_(std::move(explanations)) {}
+
+bool Settlement::Fails(const CauseKeys& explanations, const CauseKeys& open) {
+  CauseKeys common;
+  for (const std::string& cause : left_) {
+    if (Contains(explanations, cause)) common.push_back(cause);
+  }
+  if (common.empty()) return false;
+  left_ = std::move(common);
+  for (const std::string& cause : left_) {
+    if (!Contains(open, cause)) ++predictions_[cause];
+  }
+  ++alike_;
+  return true;
+}
+
+void Settlement::RuledOut(const std::string& cause) {
+  if (!IsRuledOut(cause)) ruled_out_.push_back(cause);
+}
+
+bool Settlement::IsRuledOut(const std::string& cause) const {
+  return Contains(ruled_out_, cause);
+}
+
+int Settlement::Predictions(const std::string& cause) const {
+  const auto found = predictions_.find(cause);
+  return found == predictions_.end() ? 0 : found->second;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,74 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_SETTLEMENT_H_
+#define MLAFUZZ_FUZZ_WORKER_SETTLEMENT_H_
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fuzz/worker/known_causes.h"
+
+namespace mlafuzz {
+
+// Which of the explanations of one finding is its cause, as further cases are
+// heard:
+//
+//   1. Of a case that fails and shares explanations with those left, only the
+//      shared ones stay. One that shares none is another fault's.
+//   2. What a case that passes rules out counts against a cause, but does not
+//      end it: a kernel may keep a wrong rule under some condition alone. Such
+//      a cause gives way to one that no case rules out, if that too explains
+//      every failing case.
+//   3. What a rule leaves open (memory outside of the tensors) it does not
+//      forbid, whatever comes back. A cause that predicted nothing in any case
+//      gives way to one that predicted what came back in kPredictions.
+class Settlement {
+ public:
+  // Of the finding's own case, the best first.
+  explicit Settlement(CauseKeys explanations);
+
+  static constexpr int kPredictions = 4;
+
+  // Of a case that fails; `open`: explanations that predict nothing of it.
+  // False if it shares none.
+  bool Fails(const CauseKeys& explanations, const CauseKeys& open = {});
+  // A case that passes rules `cause` out. `testable` below says of which causes
+  // that can be said at all.
+  void RuledOut(const std::string& cause);
+
+  // All that failing cases leave.
+  const CauseKeys& left() const { return left_; }
+  // Of those, the ones that stand, the best first. `testable`: causes from
+  // which a prediction follows; no other makes a cause give way.
+  template <typename Testable>
+  CauseKeys Causes(Testable testable) const {
+    const bool predicted =
+        std::any_of(left_.begin(), left_.end(), [&](const std::string& cause) {
+          return testable(cause) && Predictions(cause) >= kPredictions;
+        });
+    CauseKeys standing;
+    bool any = false;
+    for (const std::string& cause : left_) {
+      if (IsRuledOut(cause) || (predicted && Predictions(cause) == 0)) continue;
+      standing.push_back(cause);
+      any |= testable(cause);
+    }
+    return any ? standing : left_;
+  }
+
+  // Failing cases that share explanations.
+  int alike() const { return alike_; }
+
+ private:
+  bool IsRuledOut(const std::string& cause) const;
+  int Predictions(const std::string& cause) const;
+
+  CauseKeys left_;
+  CauseKeys ruled_out_;
+  std::map<std::string, int> predictions_;  // of failing cases
+  int alike_ = 0;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_SETTLEMENT_H_

@@ -1,0 +1,94 @@
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "corpus/contracts.h"
+#include "oracle/damage.h"
+#include "oracle/decode/faults.h"
+#include "oracle/decode/judge_decode.h"
+#include "oracle/expect.h"
+#include "oracle/judge.h"
+#include "oracle/pool_history.h"
+
+namespace mlafuzz {
+namespace {
+
+// The contract with the fields of "a=X+b=Y" changed; none for a pattern, or a
+// value that is no neighbour.
+std::optional<Contract> Changed(const Contract& base, Kernel kernel,
+                                absl::string_view key) {
+  Contract contract = base;
+  for (const absl::string_view part : absl::StrSplit(key, '+')) {
+    bool found = false;
+    for (Neighbour& n : Neighbours(contract, kernel)) {
+      if (part != absl::StrCat(n.field, "=", n.changed)) continue;
+      contract = std::move(n.contract);
+      found = true;
+      break;
+    }
+    if (!found) return std::nullopt;
+  }
+  return contract;
+}
+
+// Whether the call left a byte of its own behind.
+bool Wrote(const StepImage& step, const oracle::PoolHistory& history,
+           const StepObservation& observed) {
+  oracle::AfterImage after;
+  if (!oracle::AfterImageOf(step, observed, history.after(), &after)) {
+    return false;
+  }
+  if (after.pool != history.before()) return true;
+  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+    if (step.tensors[i].output &&
+        after.outputs[i] != absl::MakeConstSpan(step.tensors[i].bytes)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool RulesOut(const Contracts& contracts, const CaseImage& image,
+              const Observation& observation, int step, absl::string_view key) {
+  const std::size_t at = static_cast<std::size_t>(step);
+  const Kernel kernel = image.steps[at].kernel;
+  const Contract& declared = *contracts[static_cast<std::size_t>(kernel)];
+  const StepObservation& observed = observation.steps[at];
+  if (key == "refused-valid") return observed.status == CallStatus::kOk;
+  const oracle::PoolHistory history =
+      oracle::PoolHistory::Before(image, observation, step);
+  if (key == "nothing-written") {
+    return Wrote(image.steps[at], history, observed);
+  }
+  const std::optional<Contract> other = Changed(declared, kernel, key);
+  if (!other.has_value()) {
+    return kernel == Kernel::kDecode &&
+           RulesOutDecodeFault(declared, image, step, history.before(),
+                               observed, key);
+  }
+  // Rows that the rule sends outside would lie in a guard, or have ended the
+  // process.
+  if (kernel != Kernel::kDecode && observed.status == CallStatus::kOk &&
+      observed.strays.empty() && observed.reports.empty() &&
+      Expect(*other, image, step, history.before()).outside_writes > 0) {
+    return true;
+  }
+  Contracts changed = contracts;
+  changed[static_cast<std::size_t>(kernel)] = &*other;
+  for (const Check& check : Judge(changed, image, observation)) {
+    if (check.step == step && IsFailure(check.verdict)) return true;
+  }
+  return false;
+}
+
+bool CanBeRuledOut(absl::string_view key) {
+  return absl::StrContains(key, "=") || key == "refused-valid" ||
+         key == "nothing-written" || key == oracle::kMissingRescale ||
+         key == oracle::kSplitDropped;
+}
+
+}  // namespace mlafuzz
