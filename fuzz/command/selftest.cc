@@ -149,6 +149,9 @@ class SelfTest {
     if (!kernel) {
       outcome.verdict = "fail";
       absl::StrAppend(&outcome.detail, ": blames the ", first.failure.kernel());
+    } else if (first.failure.field() != entry->field) {
+      outcome.verdict = "fail";
+      absl::StrAppend(&outcome.detail, " instead of ", entry->field);
     }
     return outcome;
   }
