@@ -171,4 +171,23 @@ std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,
              : absl::StrCat(text, " at ", nearest, sign, bytes >> 10, " KiB");
 }
 
+std::optional<MemoryFault> FaultOf(const Crash& crash,
+                                   const GuardedArena& arena,
+                                   const StagedStep& staged) {
+  if (!crash.has_address ||
+      (crash.signal != SIGSEGV && crash.signal != SIGBUS)) {
+    return std::nullopt;
+  }
+  const auto from = [&](const std::uint8_t* data) {
+    return static_cast<std::int64_t>(crash.address -
+                                     reinterpret_cast<std::uintptr_t>(data));
+  };
+  MemoryFault fault;
+  fault.from_pool = from(arena.buffers()[staged.pool_buffer].data);
+  for (const std::uint8_t* data : staged.data) {
+    fault.from_tensors.push_back(from(data));
+  }
+  return fault;
+}
+
 }  // namespace mlafuzz

@@ -70,6 +70,8 @@ Finding* FindingSet::Add(Finding finding, std::string* renamed) {
     finding.failure.set_key(keys[0]);
   }
   finding.failure.mutable_also()->Assign(keys.begin() + 1, keys.end());
+  finding.failure.mutable_possible()->Assign(keys.possible.begin(),
+                                             keys.possible.end());
   const std::string stem = FindingId(finding.failure.key());
   int same = 1;
   std::string id = stem;
