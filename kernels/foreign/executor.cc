@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/call_args.h"
 #include "kernels/foreign/foreign_target.h"
+#include "kernels/foreign/library_file.h"
 #include "kernels/foreign/runner_process.h"
 #include "kernels/foreign/wire_encoder.h"
 #include "kernels/guarded_memory.h"
@@ -55,6 +56,7 @@ struct Flight {
   const std::vector<std::uint8_t>* last_pool = nullptr;
   StagedStep staged;  // of the step at hand
   bool ended = false;
+  bool called = false;  // a foreign target, in this attempt
 };
 
 // The death of a runner, and the case that it is put down to: a place in the
@@ -351,11 +353,20 @@ class Processes : public ForeignExecutor {
                                                    std::size_t number) {
     std::unique_ptr<RunnerProcess>& runner = runners_[target.path()];
     if (runner == nullptr) {
+      if (const std::string change = ChangeOf(target.file()); !change.empty()) {
+        return absl::FailedPreconditionError(absl::StrCat("lib:", change));
+      }
       auto started =
           RunnerProcess::Start(target.path(), arena_.fd(), target.limits());
       if (!started.ok()) return started.status();
       runner = *std::move(started);
       ++counts_.starts;
+      calls_[target.path()] = 0;
+    }
+    for (const std::size_t i : batch.flights) {
+      const std::uint64_t earlier = calls_[target.path()]++;
+      if (std::exchange(flights_[i].called, true)) continue;
+      flights_[i].seen->earlier_calls = earlier;
     }
     wire::Run run;
     run.capacity = GuardedArena::kCapacity;
@@ -394,6 +405,7 @@ class Processes : public ForeignExecutor {
       death->message =
           DescribeCrash(crash, arena_, flight.image->pool,
                         flight.image->steps[number], flight.staged);
+      seen.fault = FaultOf(crash, arena_, flight.staged);
     }
     seen.status = death->status;
     seen.message = death->message;
@@ -405,6 +417,7 @@ class Processes : public ForeignExecutor {
 
   GuardedArena arena_;
   std::map<std::string, std::unique_ptr<RunnerProcess>> runners_;
+  std::map<std::string, std::uint64_t> calls_;  // that each has made
   std::array<std::uint64_t, kAllKernels.size()> executions_{};
   RunnerCounts counts_;
   // Of the Run() at hand.

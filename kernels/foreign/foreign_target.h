@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "kernels/foreign/description.pb.h"
+#include "kernels/foreign/library_file.h"
 #include "kernels/foreign/runner_process.h"
 #include "kernels/target_set.h"
 
@@ -35,6 +36,8 @@ class ForeignTarget : public Target {
   const ForeignTarget* foreign() const override { return this; }
 
   const std::string& path() const { return path_; }
+  // As it was before it was loaded.
+  const LibraryFile& file() const { return file_; }
   const RunnerLimits& limits() const { return limits_; }
   // Every field of the contract is set.
   const TargetDescription& description() const { return description_; }
@@ -44,6 +47,7 @@ class ForeignTarget : public Target {
 
   std::string name_;
   std::string path_;
+  LibraryFile file_;
   RunnerLimits limits_;
   std::uint32_t implements_ = 0;
   TargetDescription description_;

@@ -43,6 +43,7 @@ void WriteAll(const void* from, std::size_t size) {
   while (size != 0) {
     const ssize_t n = write(kSocketFd, p, size);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EBADF) _exit(kExitDescriptorsClosed);
     if (n <= 0) Leave();
     p += n;
     size -= static_cast<std::size_t>(n);
@@ -197,7 +198,7 @@ class Runner {
       arena_ = static_cast<char*>(all) + run.side;
       if (mmap(arena_, run.capacity, PROT_NONE, MAP_SHARED | MAP_FIXED,
                kArenaFd, 0) == MAP_FAILED) {
-        Leave();
+        _exit(kExitDescriptorsClosed);
       }
       low_ = run.capacity;
       control->arena = reinterpret_cast<std::uintptr_t>(arena_);
@@ -363,6 +364,8 @@ int main(int argc, char** argv) {
   // Unbuffered output would be slow, lost output worse.
   std::setvbuf(stdout, nullptr, _IOLBF, 4096);
   static Runner runner;
+  // Before, for what constructors do; and after, for they may install others.
+  InstallFaultHandlers();
   if (!runner.Load(argv[1])) return 0;
   InstallFaultHandlers();
   for (;;) runner.Serve();

@@ -105,7 +105,9 @@ class RunnerProcess {
   wire::Hello hello_;
   std::string description_;
 
+  bool loaded_ = false;  // said Hello
   bool closed_ = false;
+  bool log_closed_ = false;
   std::string received_;
   wire::Frame frame_;
   std::string payload_;

@@ -26,6 +26,9 @@ inline constexpr int kSocketFd = 3;
 inline constexpr int kArenaFd = 4;
 inline constexpr int kControlFd = 5;  // one page: Control
 
+// Exit code of a runner whose descriptors were closed by the target.
+inline constexpr int kExitDescriptorsClosed = 98;
+
 enum class Type : std::uint16_t {
   kHello = 1,
   kLoadFailed = 2,  // payload: why, as text
