@@ -1,8 +1,13 @@
 #include "fuzz/campaign/options.h"
 
+#include <algorithm>
+#include <charconv>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 
 namespace mlafuzz {
 namespace {
@@ -32,11 +37,46 @@ std::string TargetsText(const Targets& targets) {
 
 std::string TargetsFlags(const Targets& targets) {
   std::string text = absl::StrCat(
-      "--target=", targets.all().empty() ? "builtin" : targets.all());
+      "--target=",
+      ShellWord(targets.all().empty() ? "builtin" : targets.all()));
   for (const auto& [kernel, target] : Overrides(targets)) {
-    absl::StrAppend(&text, " --", kernel, "=", target);
+    absl::StrAppend(&text, " --", kernel, "=", ShellWord(target));
+  }
+  return text + RunnerFlags(targets);
+}
+
+std::string RunnerFlags(const Targets& targets) {
+  std::string text;
+  if (targets.call_seconds() > 0) {
+    absl::StrAppend(&text,
+                    " --call-timeout=", DurationText(targets.call_seconds()));
+  }
+  if (targets.start_seconds() > 0) {
+    absl::StrAppend(&text,
+                    " --start-timeout=", DurationText(targets.start_seconds()));
+  }
+  if (targets.resident_mib() > 0) {
+    absl::StrAppend(&text, " --memory-limit=", targets.resident_mib());
   }
   return text;
+}
+
+std::string ShellWord(const std::string& word) {
+  const bool plain =
+      !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+        return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+               absl::StrContains("_-./:=+,@%", c);
+      });
+  if (plain) return word;
+  return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
+}
+
+std::string DurationText(double seconds) {
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, seconds,
+                                 std::chars_format::fixed);
+  return absl::StrCat(
+      absl::string_view(text, static_cast<std::size_t>(end.ptr - text)), "s");
 }
 
 }  // namespace mlafuzz
