@@ -51,6 +51,9 @@ absl::StatusOr<CaseRun> RunOnce(const CampaignOptions& options,
   request.add_cases(case_binary);
   request.set_cause(finding.failure.key());
   request.set_repeat(repeat);
+  // Relations make more calls than the case: they are no witnesses of a fault
+  // of the case itself.
+  request.set_alone(!IsRelation(finding.failure.property()));
   auto runs = RunInWorkers(options.engine, std::move(request), options.kernels,
                            options.limits);
   if (!runs.ok()) return runs.status();
@@ -61,17 +64,11 @@ absl::StatusOr<CaseRun> RunOnce(const CampaignOptions& options,
   return std::move((*runs)[0]);
 }
 
-// The failure by which a run fails as the finding does. A relation makes more
-// calls than the case alone: it is no witness of a fault of the case itself.
-const Failure* SameFailure(const CaseRun& run, const Finding& finding) {
-  for (const Failure& failure : run.failures()) {
-    if (Explains(failure, finding.failure.key()) &&
-        (IsRelation(finding.failure.property()) ||
-         !IsRelation(failure.property()))) {
-      return &failure;
-    }
-  }
-  return nullptr;
+bool FailsAlike(const CaseRun& run, const Finding& finding) {
+  return std::any_of(run.failures().begin(), run.failures().end(),
+                     [&finding](const Failure& failure) {
+                       return Explains(failure, finding.failure.key());
+                     });
 }
 
 // What is known of one that does not come back alone.
@@ -107,7 +104,7 @@ void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
       break;
     }
     ++finding.reruns;
-    if (SameFailure(*run, finding) != nullptr) ++finding.same;
+    finding.same += FailsAlike(*run, finding) ? 1 : 0;
   }
   if (finding.reruns == 0) {
     finding.note = absl::StrCat("not rerun, not minimised: ", over);
@@ -143,7 +140,7 @@ void MinimizeOne(const CampaignOptions& options, double seconds,
   }
   // All tries were calls of one process: does it take those before it?
   const auto run = RunOnce(options, finding, result->case_binary(), 1);
-  if (!run.ok() || SameFailure(*run, finding) == nullptr) {
+  if (!run.ok() || !FailsAlike(*run, finding)) {
     finding.note = absl::StrCat(
         "not minimised: the smallest case that failed like this ",
         run.ok() ? "does not in a fresh process"

@@ -75,8 +75,9 @@ absl::Status RunCases(const WorkRequest& request, WorkerStatus& status) {
     std::set<std::string> first;
     for (std::uint32_t i = 0; i < std::max(1u, request.repeat()); ++i) {
       CaseResult result;
-      const absl::Status s =
-          checker.CheckCase(c, Session::ReplayOptions(c), &result);
+      CheckOptions options = Session::ReplayOptions(c);
+      options.all_relations = !request.alone();
+      const absl::Status s = checker.CheckCase(c, options, &result);
       if (!s.ok()) return s;
       const auto failures =
           DescribeFailures(checker, result, request.explain());

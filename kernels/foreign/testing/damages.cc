@@ -18,7 +18,7 @@ enum Damage {
   kBefore,      // writes 24 bytes before the pool
   kThrows,      // calls of three tokens and more throw
   kOnce,        // the third call of a process leaves a wrong scale
-  kDiesOnce,    // the fifth call of a process crashes
+  kDiesOnce,    // the fortieth call of a process crashes: more than a case has
   kEverySixth,  // every sixth call of a process leaves a wrong scale
 };
 
@@ -27,7 +27,7 @@ int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
   ++calls;
   const DLTensor& cache = *args->cache;
   auto* pool = static_cast<uint8_t*>(cache.data);
-  if (DAMAGE == kDiesOnce && calls == 5) *(volatile int*)8 = 1;
+  if (DAMAGE == kDiesOnce && calls == 40) *(volatile int*)8 = 1;
   if (DAMAGE == kThrows && args->slot_mapping->shape[0] >= 3) {
     throw std::runtime_error("three tokens are too many");
   }
