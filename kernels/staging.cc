@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -174,11 +175,9 @@ std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,
 std::optional<MemoryFault> FaultOf(const Crash& crash,
                                    const GuardedArena& arena,
                                    const StagedStep& staged) {
-  if (!crash.has_address ||
-      (crash.signal != SIGSEGV && crash.signal != SIGBUS)) {
-    return std::nullopt;
-  }
+  if (crash.signal != SIGSEGV && crash.signal != SIGBUS) return std::nullopt;
   const auto from = [&](const std::uint8_t* data) {
+    if (!crash.has_address) return std::numeric_limits<std::int64_t>::min();
     return static_cast<std::int64_t>(crash.address -
                                      reinterpret_cast<std::uintptr_t>(data));
   };

@@ -472,7 +472,9 @@ RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
             static_cast<std::uintptr_t>(control_->address - control_->arena);
         // Of small addresses only the value says anything, and before a call
         // there are no tensors to measure from.
-        if (control_->address >= 4096 && loaded_) death.crash = crash;
+        if ((control_->address >= 4096 || !crash.has_address) && loaded_) {
+          death.crash = crash;
+        }
         if (control_->address < 4096 && crash.has_address) {
           absl::StrAppend(&death.message, " at a null pointer");
         }
