@@ -35,8 +35,8 @@ struct Stray {
   std::int64_t count = 0;  // changed bytes between them
 };
 
-// The memory access that ended a call: SIGSEGV or SIGBUS at an address that the
-// processor told.
+// The memory access that ended a call in SIGSEGV or SIGBUS. Where the processor
+// does not tell its address, the smallest integer stands for each distance.
 struct MemoryFault {
   // Bytes from byte 0 of the pool's `bytes`, and of each tensor's of the step.
   std::int64_t from_pool = 0;
