@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "corpus/contract_checks.h"
 #include "corpus/message_checks.h"
 #include "google/protobuf/descriptor.h"
 
@@ -195,6 +196,7 @@ void FillDefaults(Contract& contract) {
 absl::StatusOr<Contract> ParseContractText(absl::string_view text) {
   Contract c;
   if (absl::Status s = ParseText(text, &c); !s.ok()) return s;
+  if (absl::Status s = CheckContract(c); !s.ok()) return s;
   FillDefaults(c);
   return c;
 }

@@ -35,10 +35,20 @@ struct Stray {
   std::int64_t count = 0;  // changed bytes between them
 };
 
+// The memory access that ended a call in SIGSEGV or SIGBUS. Where the processor
+// does not tell its address, the smallest integer stands for each distance.
+struct MemoryFault {
+  // Bytes from byte 0 of the pool's `bytes`, and of each tensor's of the step.
+  std::int64_t from_pool = 0;
+  std::vector<std::int64_t> from_tensors;
+};
+
 // What one step of a case left behind.
 struct StepObservation {
   CallStatus status = CallStatus::kOk;
   std::string message;  // the refusal, error or fault in the target's words
+  // Of a kCrash, where there was one; absent for abort() and the like.
+  std::optional<MemoryFault> fault;
 
   // The pool's bytes after the step, laid out as PoolImage::bytes; absent if
   // the step changed none of them.
@@ -56,6 +66,9 @@ struct StepObservation {
 // kCrash, kHang, kOutOfMemory or kProtocol) has no entry.
 struct Observation {
   std::vector<StepObservation> steps;
+  // Calls that the process of a foreign target had made before this case's
+  // first. What comes of them may not come back when the case runs alone.
+  std::uint64_t earlier_calls = 0;
 };
 
 }  // namespace mlafuzz

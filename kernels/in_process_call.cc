@@ -28,6 +28,7 @@ absl::Status CallInProcess(Target* target, const PoolImage& pool,
   if (crash.has_value()) {
     seen->status = CallStatus::kCrash;
     seen->message = DescribeCrash(*crash, arena, pool, step, staged);
+    seen->fault = FaultOf(*crash, arena, staged);
   } else {
     seen->status = result.status;
     seen->message = std::move(result.message);

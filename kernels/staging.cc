@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -169,6 +170,23 @@ std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,
   return bytes < 1024
              ? absl::StrCat(text, " at ", nearest, sign, bytes, " bytes")
              : absl::StrCat(text, " at ", nearest, sign, bytes >> 10, " KiB");
+}
+
+std::optional<MemoryFault> FaultOf(const Crash& crash,
+                                   const GuardedArena& arena,
+                                   const StagedStep& staged) {
+  if (crash.signal != SIGSEGV && crash.signal != SIGBUS) return std::nullopt;
+  const auto from = [&](const std::uint8_t* data) {
+    if (!crash.has_address) return std::numeric_limits<std::int64_t>::min();
+    return static_cast<std::int64_t>(crash.address -
+                                     reinterpret_cast<std::uintptr_t>(data));
+  };
+  MemoryFault fault;
+  fault.from_pool = from(arena.buffers()[staged.pool_buffer].data);
+  for (const std::uint8_t* data : staged.data) {
+    fault.from_tensors.push_back(from(data));
+  }
+  return fault;
 }
 
 }  // namespace mlafuzz

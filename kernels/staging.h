@@ -47,6 +47,12 @@ std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,
                           const PoolImage& pool, const StepImage& step,
                           const StagedStep& staged);
 
+// Where it was; nullopt for a signal that is no memory access, or an address
+// that the processor does not tell.
+std::optional<MemoryFault> FaultOf(const Crash& crash,
+                                   const GuardedArena& arena,
+                                   const StagedStep& staged);
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_KERNELS_STAGING_H_

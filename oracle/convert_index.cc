@@ -42,13 +42,14 @@ ConvertedIndex IndexConverter::Convert(std::int64_t request,
   }
   const std::int64_t entry = request * row_step_ + column;
   if (!table_.Has(entry)) {
-    return {.kind = Kind::kOutsideTable, .column = column};
+    return {.kind = Kind::kOutsideTable, .column = column, .entry = entry};
   }
   const std::int64_t page = table_[entry];
   return {.kind = Kind::kSlot,
           .slot = page * page_size_ + token % page_size_,
           .page = page,
-          .column = column};
+          .column = column,
+          .entry = entry};
 }
 
 }  // namespace mlafuzz::oracle

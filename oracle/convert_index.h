@@ -20,6 +20,7 @@ struct ConvertedIndex {
   std::int64_t slot = 0;    // page * page_size + token % page_size, not wrapped
   std::int64_t page = 0;    // the table's entry
   std::int64_t column = 0;  // token / page_size, toward zero
+  std::int64_t entry = 0;   // element of the table; with kSlot, kOutsideTable
 };
 
 // The index rules of a contract bound to one step's tensors.

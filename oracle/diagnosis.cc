@@ -13,18 +13,22 @@
 #include "oracle/gather_rows.h"
 #include "oracle/judge.h"
 #include "oracle/layout.h"
+#include "oracle/outside_memory.h"
 #include "oracle/pool_history.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
 #include "oracle/write_plan.h"
 
 // How a cause is found:
-//   1. A call that did not end as it should is explained by how it ended.
+//   1. A call that did not end as it should is explained by how it ended; a
+//      death by a rule only if that rule accesses the address that was its end.
 //   2. Every contract with one other rule is asked what it would have left
 //      behind. The first that predicts the after-image bit for bit is the
 //      cause. Weaker evidence comes after: a rule that reads or writes outside
-//      what the oracle sees, right in all bytes that it does see.
-//   3. If none does, the damage itself is given a name.
+//      what the oracle sees, right in all bytes that it does see, where it was
+//      seen to.
+//   3. If none does, the damage itself is given a name. Rules that forbid
+//      nothing of it, but predict nothing either, are kept as possible.
 namespace mlafuzz {
 namespace {
 
@@ -63,7 +67,7 @@ class Diagnostician {
     }
     if (Diagnosis d = ByNeighbour(); !d.key.empty()) return d;
     Diagnosis d = ByDamage();
-    for (const std::string& key : possible_) AddOpen(d, key);
+    d.possible = std::move(possible_);
     return d;
   }
 
@@ -162,35 +166,51 @@ class Diagnostician {
     return {};
   }
 
-  // The process died: the pool is gone, but a rule that addresses memory
-  // outside of it, or of a tensor, is the likely reason.
-  Diagnosis ByDeath() {
+  // The process died. A rule that reaches outside of the tensors is the reason
+  // if it reaches the address at which the process died, and possible if that
+  // is another one: what was read or written outside may have led there. An
+  // exception, an abort or a division by zero is none of its doing.
+  Diagnosis ByDeath() const {
     const std::string name = CallStatusName(observed_.status);
     Diagnosis first;
+    std::vector<std::string> possible;
     for (const Neighbour& n : Neighbours(contract_, step_.kernel)) {
-      if (observed_.status != CallStatus::kCrash) break;
+      if (!observed_.fault.has_value()) break;
       const Expectation other = Expect(n.contract, image_, index_, before_);
+      const bool reads = ReadsForeign(n, other);
+      if (other.outside_writes == 0 && !reads) continue;
       std::string why;
-      if (other.outside_writes > 0) {
+      if (oracle::Contains(
+              oracle::OutsideWrites(n.contract, image_.pool, step_),
+              *observed_.fault)) {
         why =
             absl::StrCat("sends ", other.outside_writes, " rows outside ",
                          step_.kernel == Kernel::kGather ? "dst" : "the pool");
-      } else if (ReadsForeign(n, other)) {
+      } else if (reads && oracle::Contains(oracle::OutsideReads(
+                                               n.contract, image_.pool, step_),
+                                           *observed_.fault)) {
         why = absl::StrCat("reads outside of the tensors for ",
                            other.unsettled.size(), " rows");
       } else {
+        possible.push_back(absl::StrCat(n.field, "=", n.changed));
         continue;
       }
-      Diagnosis d = Named(n, absl::StrCat("the process died; that rule ", why));
+      Diagnosis d =
+          Named(n, absl::StrCat("the process died (", check_.detail,
+                                "); that rule ", why, ", this one among them"));
       if (first.key.empty()) {
         first = std::move(d);
       } else {
         AddTo(first, std::move(d.key));
       }
     }
-    if (!first.key.empty()) return first;
-    return Pattern(name, absl::StrCat("the ", KernelName(step_.kernel),
-                                      " ended in ", name, ": ", check_.detail));
+    if (first.key.empty()) {
+      first =
+          Pattern(name, absl::StrCat("the ", KernelName(step_.kernel),
+                                     " ended in ", name, ": ", check_.detail));
+    }
+    first.possible = std::move(possible);
+    return first;
   }
 
   // ---- 2. neighbouring contracts
@@ -229,10 +249,11 @@ class Diagnostician {
   }
 
   Evidence Weigh(const Neighbour& n, const Expectation& other) const {
-    const bool hit = HitOutside();
-    if (matches_) {
-      // Only memory safety failed: the rule must reach outside.
-      if (other.outside_writes == 0 || !hit) return Evidence::kNone;
+    if (matches_ || JudgesStrays()) {
+      // Memory safety failed: the rule must reach outside, and to there.
+      if (other.outside_writes == 0 || !HitOutside(n, /*before=*/{})) {
+        return Evidence::kNone;
+      }
     }
     if (oracle::Matches(n.contract, image_, index_, before_, other, after_)) {
       if (matches_) return Evidence::kOutside;
@@ -255,14 +276,23 @@ class Diagnostician {
     const absl::Span<const std::uint8_t> want =
         oracle::ExpectedPool(other, before_);
     const std::size_t offset = static_cast<std::size_t>(image_.pool.offset);
-    const bool damaged_before =
-        !std::equal(pool.begin(), pool.begin() + offset, before_.begin());
-    if (!hit && !damaged_before) return Evidence::kNone;
+    Stray before;
+    for (std::size_t i = 0; i < offset; ++i) {
+      if (pool[i] == before_[i]) continue;
+      before.last = static_cast<std::int64_t>(i);
+      if (before.count++ == 0) before.first = before.last;
+    }
+    if (!HitOutside(n, before)) return Evidence::kNone;
     std::copy_n(want.begin(), offset, pool.begin());
     in_pool.pool = pool;
     return oracle::Matches(n.contract, image_, index_, before_, other, in_pool)
                ? Evidence::kOutside
                : Evidence::kNone;
+  }
+
+  // Whether the check at hand is of bytes outside of the tensors.
+  bool JudgesStrays() const {
+    return check_.property == property::kMemory && !observed_.strays.empty();
   }
 
   // Whether a byte that the contract settles is wrong, and `other`, which
@@ -296,16 +326,16 @@ class Diagnostician {
   }
 
   // A sanitizer spoke, or bytes changed where a rule that is not kept stores
-  // its rows: below the pool, where a negative slot is taken for an address; or
-  // beside dst, where a start past its end is.
-  bool HitOutside() const {
-    return !observed_.reports.empty() ||
-           std::any_of(observed_.strays.begin(), observed_.strays.end(),
-                       [this](const Stray& stray) {
-                         return step_.kernel == Kernel::kGather
-                                    ? stray.tensor == TensorId::kDst
-                                    : !stray.tensor && stray.first < 0;
-                       });
+  // its rows: outside the pool, where a negative slot is taken for an address;
+  // or beside dst, where a start past its end is. `before`: what changed within
+  // the pool's bytes before page 0.
+  bool HitOutside(const Neighbour& n, const Stray& before) const {
+    if (observed_.strays.empty() && before.count == 0) {
+      return !observed_.reports.empty();
+    }
+    return oracle::LeftByRows(
+        oracle::OutsideWrites(n.contract, image_.pool, step_), step_,
+        observed_.strays, before);
   }
 
   // Whether a rule stores rows outside the pool or before its page 0.
@@ -359,9 +389,7 @@ class Diagnostician {
       diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
     }
     // Where the name itself rests on little, what is possible is kept.
-    if (best_evidence != Evidence::kExact) {
-      for (const std::string& key : possible_) AddOpen(diagnosis, key);
-    }
+    if (best_evidence != Evidence::kExact) diagnosis.possible = possible_;
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
   }

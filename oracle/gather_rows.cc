@@ -104,10 +104,12 @@ void ForEachGatherRow(const GatherContract& contract, const PoolImage& pool,
                     .request = r.request,
                     .token = r.first_token + i,
                     .column = FloorDiv(r.first_token + i, pool.page_size),
+                    .entry = 0,
                     .page = -1,
                     .slot = -1,
                     .source = GatherRow::Source::kOutsideTable};
       const std::int64_t entry = r.request * row_step + row.column;
+      row.entry = entry;
       if (skips && row.column >= columns) {
         row.source = GatherRow::Source::kSkipped;
       } else if (row.column >= 0 && entry_of.Has(entry)) {

@@ -51,7 +51,8 @@ struct GatherRow {
   std::int64_t request;
   std::int64_t token;
   std::int64_t column;  // of the block table; may be past its width
-  std::int64_t page;    // the table's entry; with kSlot and kOutsidePool
+  std::int64_t entry;   // number of the element of the table
+  std::int64_t page;    // what it holds; with kSlot and kOutsidePool
   std::int64_t slot;    // with kSlot
   Source source;
 };

@@ -1,5 +1,6 @@
 #include "oracle/imagined.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -7,6 +8,7 @@
 #include "oracle/decode/decode.h"
 #include "oracle/decode/rounding.h"
 #include "oracle/expect.h"
+#include "oracle/outside_memory.h"
 #include "oracle/validity.h"
 
 namespace mlafuzz {
@@ -89,16 +91,18 @@ Observation Imagine(const Contract& contract, const CaseImage& image) {
           "AddressSanitizer: heap-buffer-overflow: READ of size 4");
     }
     if (e.outside_writes > 0) {
+      // Of the rows outside, the first.
+      const ByteRange row =
+          oracle::OutsideWrites(contract, image.pool, step).front();
+      Stray stray = {.first = row.begin, .last = row.end - 1};
       if (step.kernel == Kernel::kGather) {
-        const std::int64_t end =
-            static_cast<std::int64_t>(step.Find(TensorId::kDst)->bytes.size());
-        seen.strays.push_back({.tensor = TensorId::kDst,
-                               .first = end,
-                               .last = end + 1151,
-                               .count = 1152});
-      } else {
-        seen.strays.push_back({.first = -656, .last = -1, .count = 656});
+        stray.tensor = TensorId::kDst;
+        stray.last = row.begin + 1151;
+      } else if (row.begin < 0) {
+        stray.last = std::min<std::int64_t>(stray.last, -1);
       }
+      stray.count = stray.last - stray.first + 1;
+      seen.strays.push_back(stray);
     }
     if (!e.pool.empty() && e.pool != pool) {
       seen.pool = e.pool;

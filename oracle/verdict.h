@@ -56,11 +56,15 @@ struct Diagnosis {
   std::string key;
   // One sentence for people.
   std::string cause;
-  // Keys of other explanations that this one observation leaves possible.
+  // Keys of other explanations that predict this one observation as well.
   std::vector<std::string> also;
   // Of those, the ones that forbid nothing that was seen, but predict nothing
   // of it either: they let come back what they do not say.
   std::vector<std::string> open;
+  // Keys of rules that forbid nothing of what is seen, but predict nothing of
+  // it either, and do not explain it: a later failure may show that it was one
+  // of them.
+  std::vector<std::string> possible;
   // The explanation predicts what is seen and rests on nothing that was read
   // outside of the tensors.
   bool exact = false;

@@ -9,20 +9,16 @@
 namespace mlafuzz::oracle {
 namespace {
 
-// Byte of the row that C++'s division (toward zero) gives for any slot, or -1
-// if the row does not lie inside the pool's bytes. Addresses wrap at 2^64, so a
-// slot near the smallest integer may well land in the pool.
-std::int64_t RowAddress(const PoolImage& pool, std::int64_t slot,
-                        int row_bytes) {
-  const std::int64_t size = static_cast<std::int64_t>(pool.bytes.size());
-  const auto at = static_cast<std::int64_t>(
+// Byte of the row that C++'s division (toward zero) gives for any slot.
+// Addresses wrap at 2^64, so a slot near the smallest integer may well land in
+// the pool.
+std::int64_t RowAddress(const PoolImage& pool, std::int64_t slot) {
+  return static_cast<std::int64_t>(
       static_cast<std::uint64_t>(slot / pool.page_size) *
           static_cast<std::uint64_t>(pool.page_stride) +
       static_cast<std::uint64_t>(slot % pool.page_size) *
           static_cast<std::uint64_t>(pool.row_stride) +
       static_cast<std::uint64_t>(pool.offset));
-  if (at < 0 || at > size - row_bytes) return -1;
-  return at;
 }
 
 bool HasRepeats(const std::vector<RowWrite>& rows) {
@@ -72,10 +68,12 @@ WritePlan PlanWrites(const WriterContract& contract, const PoolImage& pool,
       plan.skipped.push_back(token);
       continue;
     }
-    const std::int64_t at =
-        slot < pool.slots() ? RowAddress(pool, slot, row_bytes) : -1;
-    if (at < 0) {
+    const std::int64_t at = RowAddress(pool, slot);
+    const std::int64_t last =
+        static_cast<std::int64_t>(pool.bytes.size()) - row_bytes;
+    if (slot >= pool.slots() || at < 0 || at > last) {
       ++plan.outside;
+      plan.outside_at.push_back(at);
     } else {
       plan.rows.push_back({token, slot, at});
     }

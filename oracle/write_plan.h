@@ -23,8 +23,10 @@ struct WritePlan {
   std::vector<RowWrite> rows;
   // Tokens that the rule skips.
   std::vector<std::int64_t> skipped;
-  // Rows that the rule sends outside the bytes of the pool.
+  // Rows that the rule sends outside the bytes of the pool, of those the first
+  // byte from byte 0 of PoolImage::bytes.
   std::int64_t outside = 0;
+  std::vector<std::int64_t> outside_at;
   // Some slot is written twice.
   bool repeated = false;
 };

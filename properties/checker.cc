@@ -174,7 +174,7 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
   if (check.why != nullptr) return *check.why;
   // Of rules that let the relation break, or read what the declared ones do
   // not, one may be the reason.
-  std::vector<std::string> also;
+  std::vector<std::string> possible;
   for (const Relation& r : AllRelations()) {
     if (check.property != r.name || check.kernel != r.kernel) continue;
     const std::size_t kernel = static_cast<std::size_t>(check.kernel);
@@ -183,7 +183,7 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
       other[kernel] = &n.contract;
       if (!r.applies(other, result.image) ||
           ReadsMore(n.contract, *contracts[kernel], result.image, check.step)) {
-        also.push_back(absl::StrCat(n.field, "=", n.changed));
+        possible.push_back(absl::StrCat(n.field, "=", n.changed));
       }
     }
   }
@@ -193,7 +193,7 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
               "the ", KernelName(check.kernel), " breaks the relation ",
               check.property,
               " on a case that it gets right alone: ", check.detail),
-          .also = std::move(also)};
+          .possible = std::move(possible)};
 }
 
 std::string CauseKey(const Check& check, const Diagnosis& diagnosis) {

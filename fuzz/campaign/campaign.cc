@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/fleet.h"
@@ -23,11 +25,18 @@
 #include "fuzz/campaign/settle.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/worker/distinct.h"
+#include "fuzz/worker/foreign.h"
 
 namespace mlafuzz {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Of a campaign's time with findings, what is kept for rerunning and minimising
+// them.
+constexpr double kFollowUpShare = 0.25;
+// Waits that nobody asks about.
+constexpr double kNoticeable = 0.5;
 
 class Campaign {
  public:
@@ -45,14 +54,22 @@ class Campaign {
       std::vector<Fleet::Death> deaths;
       const absl::Status s =
           fleet_.Poll(result_.findings.Causes(), &records, &deaths);
+      // What came since the last look may be another kernel's.
+      if (LibraryHasChanged()) break;
       Take(records);
-      if (!s.ok()) return s;
+      if (!s.ok()) {
+        if (fleet_.Sum().cases == 0 && result_.findings.empty()) return s;
+        result_.error = std::string(s.message());
+        break;
+      }
       for (const Fleet::Death& death : deaths) Judge(death);
       progress_.Show(Seconds(), fleet_.Sum(), result_.findings);
       usleep(20'000);
     }
     std::vector<FindingRecord> records;
-    fleet_.Stop(&records);
+    const Fleet::Waited waited = fleet_.Stop(OneCall(), &records);
+    NoteWait(waited);
+    if (LibraryHasChanged()) records.clear();
     result_.interrupted = StopSignals() > 0;
     result_.seconds = Seconds();
     Take(records);
@@ -68,11 +85,12 @@ class Campaign {
     result_.respawns = fleet_.respawns();
     progress_.Finish(result_.seconds, result_.totals, result_.findings);
     KeepCorpus();
-    if (options_.settle) {
+    if (options_.settle && result_.error.empty()) {
       SettleCauses(options_, result_.findings, progress_);
     }
-    if (options_.follow_up) {
+    if (options_.follow_up && result_.error.empty()) {
       FollowUp(options_, result_.findings.all(), &result_.totals, progress_);
+      LibraryHasChanged();
     }
     return std::move(result_);
   }
@@ -84,8 +102,52 @@ class Campaign {
 
   bool Over() const {
     if (StopSignals() > 0) return true;
-    if (options_.seconds > 0 && Seconds() >= options_.seconds) return true;
+    if (options_.seconds > 0 && Seconds() >= FuzzSeconds()) return true;
     return options_.stop_on_first && !result_.findings.empty();
+  }
+
+  // Until when it is fuzzed.
+  double FuzzSeconds() const {
+    const double all = options_.seconds - options_.seconds_spent;
+    if (!options_.follow_up || result_.findings.empty()) return all;
+    return all -
+           std::min(kFollowUpShare * options_.seconds,
+                    options_.minimize_seconds *
+                        static_cast<double>(result_.findings.all().size()));
+  }
+
+  // How long a case that runs when all is over may still take.
+  double OneCall() const {
+    return AnyForeign(options_.targets) ? CallSeconds(options_.targets)
+                                        : options_.limits.case_seconds;
+  }
+
+  void NoteWait(const Fleet::Waited& waited) {
+    if (waited.killed > 0) {
+      result_.notes.push_back(absl::StrFormat(
+          "%d %s when the campaign was over and %s ended without a verdict "
+          "after %.1f s",
+          waited.killed, waited.killed == 1 ? "case ran" : "cases ran",
+          waited.killed == 1 ? "was" : "were", waited.seconds));
+    } else if (waited.seconds > kNoticeable) {
+      result_.notes.push_back(absl::StrFormat(
+          "when the campaign was over %.1f s were waited for a call that ran",
+          waited.seconds));
+    }
+  }
+
+  // Looks whether the files of libraries are still those that were loaded when
+  // the command began; if not, that ends the campaign.
+  bool LibraryHasChanged() {
+    if (library_changed_) return true;
+    std::string change = LibraryChange(options_.targets);
+    if (change.empty() && options_.other.has_value()) {
+      change = LibraryChange(*options_.other);
+    }
+    if (change.empty()) return false;
+    library_changed_ = true;
+    result_.error = std::move(change);
+    return true;
   }
 
   void Take(const std::vector<FindingRecord>& records) {
@@ -101,6 +163,7 @@ class Campaign {
         }
       }
       finding.cases_to_find = record.cases();
+      finding.earlier_calls = record.earlier_calls();
       Announce(std::move(finding));
     }
   }
@@ -136,9 +199,20 @@ class Campaign {
       Announce(std::move(finding));
       return;
     }
-    if (death.verdict == "hang" && EndsWithMoreTime(death.case_binary)) {
-      ++result_.slow_cases;
-      return;
+    if (death.verdict == "hang") {
+      const absl::StatusOr<bool> ends = EndsWithMoreTime(death.case_binary);
+      if (!ends.ok()) {
+        result_.notes.push_back(absl::StrCat(
+            "a case had ", death.reason,
+            ", and is no finding because it could not be run again with more "
+            "time: ",
+            std::string(ends.status().message())));
+        return;
+      }
+      if (*ends) {
+        ++result_.slow_cases;
+        return;
+      }
     }
     AnnounceDeath(death, DeathFailure(death.verdict, death.case_binary,
                                       options_.kernels, death.reason));
@@ -206,13 +280,15 @@ class Campaign {
   }
 
   // A busy machine is not a hang: thrice the time, in a fresh process.
-  bool EndsWithMoreTime(const std::string& case_binary) const {
+  absl::StatusOr<bool> EndsWithMoreTime(const std::string& case_binary) const {
     WatchdogLimits limits = options_.limits;
     limits.case_seconds *= 3;
     const auto runs = RunAlone(case_binary, limits);
-    if (!runs.ok() || runs->empty()) return false;
-    for (const Failure& failure : (*runs)[0].failures()) {
-      if (failure.verdict() == "hang") return false;
+    if (!runs.ok()) return runs.status();
+    for (const CaseRun& run : *runs) {
+      for (const Failure& failure : run.failures()) {
+        if (failure.verdict() == "hang") return false;
+      }
     }
     return true;
   }
@@ -223,8 +299,13 @@ class Campaign {
         RequestFor(options_, options_.other.has_value() ? WorkRequest::DIFF
                                                         : WorkRequest::RUN);
     request.add_cases(case_binary);
-    return RunInWorkers(options_.engine, std::move(request), options_.kernels,
-                        limits);
+    auto runs = RunInWorkers(options_.engine, std::move(request),
+                             options_.kernels, limits);
+    if (!runs.ok()) return runs.status();
+    for (const CaseRun& run : *runs) {
+      if (!run.error().empty()) return absl::UnavailableError(run.error());
+    }
+    return runs;
   }
 
   void KeepCorpus() const {
@@ -242,11 +323,13 @@ class Campaign {
   Clock::time_point start_;
   CampaignResult result_;
   std::array<std::uint64_t, kVerdictCount> deaths_ = {};
+  bool library_changed_ = false;
 };
 
 }  // namespace
 
 int ExitCode(const CampaignResult& result) {
+  if (!result.error.empty()) return 2;
   // Failures of which no record arrived are failures none the less.
   if (!result.findings.empty() || result.totals.failures != 0) return 1;
   return result.totals.informative == 0 ? 3 : 0;
@@ -262,7 +345,14 @@ absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options) {
   }
   auto folder = ScratchFolder::Create();
   if (!folder.ok()) return folder.status();
-  return Campaign(options, folder->path()).Run();
+  CampaignOptions bounded = options;
+  if (options.seconds > 0) {
+    bounded.limits.until =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(std::max(
+                               0.0, options.seconds - options.seconds_spent)));
+  }
+  return Campaign(bounded, folder->path()).Run();
 }
 
 }  // namespace mlafuzz

@@ -20,6 +20,12 @@ struct CampaignResult {
   FindingSet findings;
   double seconds = 0;  // of fuzzing; minimising comes on top
   bool interrupted = false;
+  // Why it ended before its time, so that nothing more can be said of what it
+  // was to test: a library changed, a runner does not start. No findings are
+  // lost.
+  std::string error;
+  // What its reader must know of how it went, a sentence each.
+  std::vector<std::string> notes;
   int respawns = 0;    // workers that died and were started again
   int slow_cases = 0;  // took long, but ended when given more time
   // What befell the campaign from outside, a sentence each: workers that were
@@ -27,7 +33,7 @@ struct CampaignResult {
   std::vector<std::string> incidents;
 };
 
-// 0 nothing found, 1 a failure, 3 nothing was informative.
+// 0 nothing found, 1 a failure, 2 ended by an error, 3 nothing was informative.
 int ExitCode(const CampaignResult& result);
 
 // Runs a campaign to its end:
@@ -43,6 +49,11 @@ int ExitCode(const CampaignResult& result);
 //      is flaky;
 //   5. minimise each, keeping its cause;
 //   6. write the cases. Reports are written by the caller.
+//
+// options.seconds bounds all of it: with findings, a quarter of it is kept for
+// 3 and 4. What goes past it is one call, or of kernels in this project's
+// processes one case, up to its own limit. After a signal nothing is waited
+// for.
 //
 // InvalidArgument or Unavailable if it cannot run at all.
 absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options);

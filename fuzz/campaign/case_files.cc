@@ -51,14 +51,25 @@ std::string ReplayCommand(const CampaignOptions& options,
                           const Finding& finding) {
   const std::string& file =
       finding.minimal_file.empty() ? finding.case_file : finding.minimal_file;
-  const std::string path = absl::StrCat(
+  std::string path = absl::StrCat(
       options.shown_out.empty() ? options.out : options.shown_out, "/", file);
-  std::string command = options.other.has_value()
-                            ? absl::StrCat(options.program, " diff ", path,
-                                           " --a=", options.targets.all(),
-                                           " --b=", options.other->all())
-                            : absl::StrCat(options.program, " replay ", path,
-                                           " ", TargetsFlags(options.targets));
+  if (path[0] == '-') path = "./" + path;  // no flag
+  std::string command =
+      options.other.has_value()
+          ? absl::StrCat(options.program, " diff ", ShellWord(path),
+                         " --a=", ShellWord(options.targets.all()),
+                         " --b=", ShellWord(options.other->all()),
+                         options.no_oracle ? " --no-oracle" : "",
+                         RunnerFlags(options.targets))
+          : absl::StrCat(options.program, " replay ", ShellWord(path), " ",
+                         TargetsFlags(options.targets));
+  if (options.limits.case_seconds != WatchdogLimits().case_seconds) {
+    absl::StrAppend(&command, " --case-seconds=",
+                    DurationText(options.limits.case_seconds));
+  }
+  if (finding.repeat > 1) {
+    absl::StrAppend(&command, " --repeat=", finding.repeat);
+  }
   if (options.engine.flavour != "asan+ubsan") {
     absl::StrAppend(&command, " --flavour=", options.engine.flavour);
   }

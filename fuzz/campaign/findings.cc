@@ -52,6 +52,8 @@ void SetCauses(const CauseKeys& causes, Failure& failure) {
     failure.set_key(causes[0]);
   }
   failure.mutable_also()->Assign(causes.begin() + 1, causes.end());
+  failure.mutable_possible()->Assign(causes.possible.begin(),
+                                     causes.possible.end());
 }
 
 }  // namespace

@@ -18,10 +18,15 @@ struct Finding {
   std::uint64_t executions_to_find = 0;
   std::uint64_t cases_to_find = 0;
   double seconds_to_find = 0;
+  // Calls that the foreign target's process had made before the case.
+  std::uint64_t earlier_calls = 0;
   // Runs of the case in fresh processes, and those that failed the same way.
   bool death = false;  // of a process, so not to be minimised in one
   int reruns = 0;
   int same = 0;
+  // Runs of the case, in one process, in which it comes back where it does not
+  // alone; 0: none are known.
+  std::uint32_t repeat = 0;
   std::string note;  // why it is not minimised, ...
   // Further cases that told its cause from others, and those that failed by it.
   bool settled = false;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "corpus/value_generator.h"
+#include "fuzz/campaign/signals.h"
 
 namespace mlafuzz {
 namespace {
@@ -192,29 +193,34 @@ absl::Status Fleet::Poll(const std::vector<std::string>& known,
   return absl::OkStatus();
 }
 
-void Fleet::Stop(std::vector<FindingRecord>* records) {
+Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records) {
   using Clock = std::chrono::steady_clock;
+  // What a case that is nothing special takes to end, and its worker to leave.
+  constexpr double kMoment = 0.3;
   for (Job& job : jobs_) {
     if (job.worker != nullptr) job.worker->Stop();
   }
-  // A case may take that long by right.
-  const auto end =
-      Clock::now() +
-      std::chrono::duration_cast<Clock::duration>(
-          std::chrono::duration<double>(options_.limits.case_seconds));
-  while (!AllDone() && Clock::now() < end) {
+  Waited waited;
+  const Clock::time_point start = Clock::now();
+  while (!AllDone()) {
     for (Job& job : jobs_) {
       if (job.worker != nullptr &&
           job.worker->Poll() != WorkerState::kRunning) {
         Retire(job);
       }
     }
+    waited.seconds =
+        std::chrono::duration<double>(Clock::now() - start).count();
+    if (waited.seconds >= (StopSignals() > 0 ? kMoment : seconds)) break;
     usleep(2000);
   }
   for (Job& job : jobs_) {
-    if (job.worker != nullptr) Retire(job);  // kills it
+    if (job.worker == nullptr) continue;
+    waited.killed += job.worker->DiedInCase() ? 1 : 0;
+    Retire(job);  // kills it
   }
   TakeRecords(records);
+  return waited;
 }
 
 bool Fleet::AllDone() const {

@@ -38,8 +38,13 @@ class Fleet {
   absl::Status Poll(const std::vector<std::string>& known,
                     std::vector<FindingRecord>* records,
                     std::vector<Death>* deaths);
-  // Asks all to end, waits a little, kills the rest, takes last records.
-  void Stop(std::vector<FindingRecord>* records);
+  // Asks all to end after the case that runs, waits up to `seconds` for them
+  // (not once a signal came), kills the rest, takes last records.
+  struct Waited {
+    double seconds = 0;
+    int killed = 0;  // with a case running
+  };
+  Waited Stop(double seconds, std::vector<FindingRecord>* records);
 
   bool AllDone() const;
   Totals Sum() const;

@@ -1,6 +1,8 @@
 #include "fuzz/campaign/followup.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -9,47 +11,111 @@
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/worker/known_causes.h"
+#include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
 
-// Each in a process of its own: what depends on the cases before it shows.
-void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
-  for (int i = 0; i < kReruns && StopSignals() < 2; ++i) {
-    WorkRequest request =
-        RequestFor(options, options.other.has_value() ? WorkRequest::DIFF
-                                                      : WorkRequest::RUN);
-    request.add_cases(finding.case_binary);
-    request.set_cause(finding.failure.key());
-    const auto runs = RunInWorkers(options.engine, std::move(request),
-                                   options.kernels, options.limits);
-    if (!runs.ok() || runs->empty()) break;
-    ++finding.reruns;
-    for (const Failure& failure : (*runs)[0].failures()) {
-      if (!Explains(failure, finding.failure.key())) continue;
-      ++finding.same;
-      break;
-    }
-  }
-  if (finding.reruns > 0 && finding.same < finding.reruns) {
-    finding.note = absl::StrCat(
-        "flaky: failed the same way in ", finding.same, " of ", finding.reruns,
-        " fresh processes; look for state that outlives a call, or for memory "
-        "that nobody wrote");
-    finding.failure.set_verdict("flaky");
-    ++totals->verdicts[static_cast<std::size_t>(Verdict::kFlaky)];
-    ++totals->checks;
-  }
+using Clock = std::chrono::steady_clock;
+
+// Runs of a case in one process, at most, to see it fail in its own company.
+constexpr std::uint64_t kMostRepeats = 1000;
+
+// Why no more is begun; empty while there is time.
+std::string Over(const CampaignOptions& options) {
+  if (StopSignals() > 0) return "stopped by a signal";
+  return SecondsLeft(options) <= 0 ? "the time was up" : "";
 }
 
-void MinimizeOne(const CampaignOptions& options, Finding& finding) {
+// One process, fresh; `repeat` runs of the case in it.
+absl::StatusOr<CaseRun> RunOnce(const CampaignOptions& options,
+                                const Finding& finding,
+                                const std::string& case_binary,
+                                std::uint32_t repeat) {
+  WorkRequest request =
+      RequestFor(options, options.other.has_value() ? WorkRequest::DIFF
+                                                    : WorkRequest::RUN);
+  request.add_cases(case_binary);
+  request.set_cause(finding.failure.key());
+  request.set_repeat(repeat);
+  // Relations make more calls than the case: they are no witnesses of a fault
+  // of the case itself.
+  request.set_alone(!IsRelation(finding.failure.property()));
+  auto runs = RunInWorkers(options.engine, std::move(request), options.kernels,
+                           options.limits);
+  if (!runs.ok()) return runs.status();
+  if (runs->empty()) return absl::InternalError("no run");
+  if (!(*runs)[0].error().empty()) {
+    return absl::UnavailableError((*runs)[0].error());
+  }
+  return std::move((*runs)[0]);
+}
+
+bool FailsAlike(const CaseRun& run, const Finding& finding) {
+  return std::any_of(run.failures().begin(), run.failures().end(),
+                     [&finding](const Failure& failure) {
+                       return Explains(failure, finding.failure.key());
+                     });
+}
+
+// What is known of one that does not come back alone.
+std::string CompanyText(const CampaignOptions& options, Finding& finding) {
+  std::string text;
+  if (finding.earlier_calls > 0) {
+    text = absl::StrCat("; it came in a process that had made ",
+                        finding.earlier_calls, " calls before");
+  }
+  if (finding.same > 0 || options.other.has_value()) return text;
+  const auto repeat = static_cast<std::uint32_t>(
+      std::clamp<std::uint64_t>(finding.earlier_calls + 1, 2, kMostRepeats));
+  const auto run = RunOnce(options, finding, finding.case_binary, repeat);
+  if (!run.ok()) return text;
+  if (run->same_failures() == 0) {
+    absl::StrAppend(&text, "; it did not come in ", run->runs(),
+                    " runs of the case in one process either");
+  } else {
+    absl::StrAppend(&text, "; it came again in ", run->same_failures(), " of ",
+                    run->runs(), " runs of the case in one process");
+    finding.repeat = repeat;
+  }
+  return text;
+}
+
+// Each in a process of its own: what depends on the cases before it shows.
+void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
+  std::string over;
+  for (int i = 0; i < kReruns; ++i) {
+    const auto run = RunOnce(options, finding, finding.case_binary, 1);
+    if (!run.ok()) {
+      over = std::string(run.status().message());
+      break;
+    }
+    ++finding.reruns;
+    finding.same += FailsAlike(*run, finding) ? 1 : 0;
+  }
+  if (finding.reruns == 0) {
+    finding.note = absl::StrCat("not rerun, not minimised: ", over);
+    return;
+  }
+  if (finding.same == finding.reruns) return;
+  finding.note = absl::StrCat(
+      "flaky: alone, in a fresh process, it failed the same way in ",
+      finding.same, " of ", finding.reruns, " tries",
+      CompanyText(options, finding),
+      "; look for state that outlives a call, or for memory that nobody wrote");
+  finding.failure.set_verdict("flaky");
+  ++totals->verdicts[static_cast<std::size_t>(Verdict::kFlaky)];
+  ++totals->checks;
+}
+
+void MinimizeOne(const CampaignOptions& options, double seconds,
+                 Finding& finding) {
   WorkRequest request = RequestFor(options, WorkRequest::MINIMIZE);
   request.add_cases(finding.case_binary);
   request.set_cause(finding.failure.key());
-  request.set_seconds(options.minimize_seconds);
-  WatchdogLimits limits = options.limits;
+  request.set_seconds(seconds);
   const auto result =
-      MinimizeInWorker(options.engine, std::move(request), limits);
+      MinimizeInWorker(options.engine, std::move(request), options.limits);
   if (!result.ok()) {
     finding.note =
         absl::StrCat("not minimised: ", std::string(result.status().message()));
@@ -59,29 +125,55 @@ void MinimizeOne(const CampaignOptions& options, Finding& finding) {
     finding.note = "not minimised: the case alone does not fail like this";
     return;
   }
+  // All tries were calls of one process: does it take those before it?
+  const auto run = RunOnce(options, finding, result->case_binary(), 1);
+  if (!run.ok() || !FailsAlike(*run, finding)) {
+    finding.note = absl::StrCat(
+        "not minimised: the smallest case that failed like this ",
+        run.ok() ? "does not in a fresh process"
+                 : absl::StrCat("could not be run again: ",
+                                std::string(run.status().message())));
+    return;
+  }
   finding.minimal_binary = result->case_binary();
   finding.minimal_file =
       SaveCase(options, finding, "minimal", finding.minimal_binary);
+}
+
+// Of the time that is left what one of `findings` may take for its minimising;
+// as much again goes to reruns.
+double MinimizeSeconds(const CampaignOptions& options, std::size_t findings) {
+  return std::min(options.minimize_seconds,
+                  SecondsLeft(options) / 2 / static_cast<double>(findings));
 }
 
 }  // namespace
 
 void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
               Totals* totals, Progress& progress) {
-  std::size_t minimised = 0;
+  // All reruns first: how reliable a finding is says more than how small.
   for (Finding& finding : findings) {
-    if (StopSignals() >= 2) {
-      finding.note = "not rerun, not minimised: stopped";
+    if (const std::string over = Over(options); !over.empty()) {
+      finding.note = absl::StrCat("not rerun, not minimised: ", over);
       continue;
     }
-    if (finding.failure.verdict() == "protocol") continue;
+    // No case of it.
+    if (finding.failure.property() == "worker") continue;
     progress.FollowUp(finding, "rerunning");
     Rerun(options, finding, totals);
-    if (finding.failure.verdict() == "flaky") continue;
+  }
+  std::size_t minimised = 0;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    Finding& finding = findings[i];
+    if (finding.reruns == 0 || finding.failure.verdict() == "flaky") continue;
     if (finding.death) {
       finding.note =
           absl::StrCat("not minimised: each try would end a process (",
                        finding.failure.verdict(), ")");
+      continue;
+    }
+    if (const std::string over = Over(options); !over.empty()) {
+      finding.note = absl::StrCat("not minimised: ", over);
       continue;
     }
     if (++minimised > kMostMinimised) {
@@ -89,7 +181,8 @@ void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
       continue;
     }
     progress.FollowUp(finding, "minimising");
-    MinimizeOne(options, finding);
+    MinimizeOne(options, MinimizeSeconds(options, findings.size() - i),
+                finding);
   }
   progress.FollowUpDone();
 }

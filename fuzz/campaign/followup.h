@@ -16,8 +16,10 @@ inline constexpr int kReruns = 3;
 inline constexpr std::size_t kMostMinimised = 16;
 
 // After fuzzing: each finding is rerun in fresh processes (verdict flaky if it
-// does not fail the same way each time) and minimised, keeping its cause. A
-// second Ctrl-C ends this; what is not done is said in `note`.
+// does not fail the same way each time, with the company in which it came) and
+// minimised, keeping its cause; what a fresh process does not confirm is no
+// minimal case. A signal or options.limits.until ends this; what is not done is
+// said in `note`.
 void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
               Totals* totals, Progress& progress);
 

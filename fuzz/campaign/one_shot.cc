@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <memory>
 #include <utility>
 
@@ -14,12 +15,16 @@
 namespace mlafuzz {
 namespace {
 
-// Until it is over, or the user has had enough.
-WorkerState WaitFor(WorkerProcess& worker) {
+bool TimeIsUp(const WatchdogLimits& limits) {
+  return std::chrono::steady_clock::now() >= limits.until;
+}
+
+// Until it is over, the time is up or a signal came.
+WorkerState WaitFor(WorkerProcess& worker, const WatchdogLimits& limits) {
   for (;;) {
     const WorkerState state = worker.Poll();
     if (state != WorkerState::kRunning) return state;
-    if (StopSignals() > 1) return WorkerState::kRunning;
+    if (StopSignals() > 0 || TimeIsUp(limits)) return WorkerState::kRunning;
     usleep(2000);
   }
 }
@@ -35,7 +40,10 @@ const char* VerdictOf(WorkerState state) {
   }
 }
 
-absl::Status Cancelled() { return absl::CancelledError("stopped"); }
+absl::Status Cancelled() {
+  return absl::CancelledError(StopSignals() > 0 ? "stopped by a signal"
+                                                : "the time was up");
+}
 
 template <typename Message>
 absl::StatusOr<Message> ReadResult(const std::string& path) {
@@ -61,7 +69,7 @@ absl::StatusOr<Message> RunForResult(const Engine& engine, WorkRequest request,
     auto worker = WorkerProcess::Start(engine.path, folder->path(),
                                        absl::StrCat(run), request, {}, limits);
     if (!worker.ok()) return worker.status();
-    switch (WaitFor(**worker)) {
+    switch (WaitFor(**worker, limits)) {
       case WorkerState::kDone:
         return ReadResult<Message>(absl::StrCat(folder->path(), "/", name));
       case WorkerState::kRunning:
@@ -103,7 +111,7 @@ absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
     auto worker = WorkerProcess::Start(engine.path, folder->path(),
                                        absl::StrCat(next), request, {}, now);
     if (!worker.ok()) return worker.status();
-    const WorkerState state = WaitFor(**worker);
+    const WorkerState state = WaitFor(**worker, limits);
     if (state == WorkerState::kRunning) return Cancelled();
     if (state == WorkerState::kUsage) {
       return absl::InvalidArgumentError((*worker)->Reason());
@@ -177,10 +185,12 @@ absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {
                                 "ab.result");
 }
 
-absl::StatusOr<InferResult> InferInWorker(const Engine& engine,
-                                          WorkRequest request) {
+absl::StatusOr<InferResult> InferInWorker(
+    const Engine& engine, WorkRequest request,
+    std::chrono::steady_clock::time_point until) {
   request.set_mode(WorkRequest::INFER);
   WatchdogLimits limits;
+  limits.until = until;
   // Of a look before a campaign nobody wants to wait for a kernel that hangs.
   limits.idle_seconds = request.brief() ? 10 : 600;
   return RunForResult<InferResult>(engine, std::move(request), limits,

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_FUZZ_CAMPAIGN_ONE_SHOT_H_
 #define MLAFUZZ_FUZZ_CAMPAIGN_ONE_SHOT_H_
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ namespace mlafuzz {
 // order: a case that kills its process gets a crash, hang or oom failure and
 // the rest goes on in a fresh one. A hang is rerun once with thrice the time
 // before it counts; a process that is killed from outside is started again, and
-// only kKilledRuns of them in a row are the case's doing.
+// only kKilledRuns of them in a row are the case's doing. Cancelled by a signal
+// (fuzz/campaign/signals.h), or at limits.until, as all of these.
 absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
     const Engine& engine, WorkRequest request,
     const std::vector<std::string>& kernels_under_test,
@@ -38,9 +40,11 @@ absl::StatusOr<SettleResult> SettleInWorker(const Engine& engine,
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request);
 
 // Reads the contracts of request.kernels() from outside. Aborted if a kernel
-// took its process with it.
-absl::StatusOr<InferResult> InferInWorker(const Engine& engine,
-                                          WorkRequest request);
+// took its process with it, Cancelled at `until`.
+absl::StatusOr<InferResult> InferInWorker(
+    const Engine& engine, WorkRequest request,
+    std::chrono::steady_clock::time_point until =
+        std::chrono::steady_clock::time_point::max());
 
 absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
                                           WorkRequest request);

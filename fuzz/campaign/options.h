@@ -26,7 +26,8 @@ struct CampaignOptions {
   WorkRequest::Mutator mutator = WorkRequest::STRUCTURED;
   std::uint64_t seed = 0;
   int jobs = 1;
-  double seconds = 0;        // 0: no limit
+  double seconds = 0;        // of all, follow-up included; 0: no limit
+  double seconds_spent = 0;  // of them, before RunCampaign
   std::uint64_t cases = 0;   // over all jobs; 0: no limit
   std::uint64_t inputs = 0;  // a job, readable or not; 0: no limit
   bool stop_on_first = false;
@@ -51,8 +52,21 @@ struct CampaignOptions {
 
 // "mutant:x", or "builtin writer=mutant:x": for people.
 std::string TargetsText(const Targets& targets);
-// "--target=mutant:x --writer=...": for commands.
+// "--target=mutant:x --writer=... --call-timeout=...": for commands; words as
+// ShellWord gives them.
 std::string TargetsFlags(const Targets& targets);
+// "--call-timeout=...", what of the runners' limits is not the default; empty
+// or with a blank before it.
+std::string RunnerFlags(const Targets& targets);
+
+// Until limits.until; very long where there is no limit.
+double SecondsLeft(const CampaignOptions& options);
+
+// A word as a shell takes it: quoted where it must be.
+std::string ShellWord(const std::string& word);
+
+// "2.5s", "120s": exact, and what ParseDuration takes.
+std::string DurationText(double seconds);
 
 }  // namespace mlafuzz
 

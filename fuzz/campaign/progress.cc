@@ -50,8 +50,9 @@ std::string ProgressLine(const CampaignOptions& options, double seconds,
   absl::StrAppend(&line, "  ", findings,
                   findings == 1 ? " finding" : " findings");
   if (options.seconds > 0) {
-    absl::StrAppendFormat(&line, "  %.0f s left",
-                          std::max(0.0, options.seconds - seconds));
+    absl::StrAppendFormat(
+        &line, "  %.0f s left",
+        std::max(0.0, options.seconds - options.seconds_spent - seconds));
   } else if (options.cases > 0) {
     absl::StrAppend(
         &line, "  ",

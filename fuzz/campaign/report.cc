@@ -49,6 +49,7 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["executions_to_find"] = finding.executions_to_find;
   json["cases_to_find"] = finding.cases_to_find;
   json["seconds_to_find"] = finding.seconds_to_find;
+  json["earlier_calls"] = finding.earlier_calls;
   json["reruns"] = finding.reruns;
   json["reruns_failed_alike"] = finding.same;
   json["repeats"] = finding.repeats;
@@ -186,7 +187,10 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["skipped"] = SkippedJson(options);
   json["respawns"] = result.respawns;
   json["slow_cases"] = result.slow_cases;
-  json["notes"] = options.notes;
+  json["error"] = result.error;
+  std::vector<std::string> notes = options.notes;
+  notes.insert(notes.end(), result.notes.begin(), result.notes.end());
+  json["notes"] = notes;
   json["incidents"] = result.incidents;
   json["build"] = {{"compiler", build.compiler},
                    {"flags", build.all_flags},

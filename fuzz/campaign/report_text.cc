@@ -44,6 +44,9 @@ std::string Summary(const CampaignResult& result) {
     line = "nothing found";
   }
   if (result.interrupted) absl::StrAppend(&line, " (stopped by a signal)");
+  if (!result.error.empty()) {
+    absl::StrAppend(&line, "; ended early: ", result.error);
+  }
   return line;
 }
 
@@ -186,8 +189,10 @@ std::string ReportText(const CampaignOptions& options,
     absl::StrAppend(&text, result.slow_cases,
                     " cases were slow, but ended when given more time\n");
   }
-  for (const std::string& note : options.notes) {
-    absl::StrAppend(&text, "note: ", note, "\n");
+  for (const auto* notes : {&options.notes, &result.notes}) {
+    for (const std::string& note : *notes) {
+      absl::StrAppend(&text, "note: ", note, "\n");
+    }
   }
   for (const std::string& incident : result.incidents) {
     absl::StrAppend(&text, "from outside: ", incident, "\n");

@@ -1,5 +1,6 @@
 #include "fuzz/campaign/settle.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -17,7 +18,8 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
   std::size_t settled = 0;
   for (std::size_t i = 0; i < findings.all().size(); ++i) {
     const Finding& finding = findings.all()[i];
-    if (StopSignals() >= 2 || settled >= kMostSettled) break;
+    const double left = SecondsLeft(options);
+    if (StopSignals() > 0 || left <= 0 || settled >= kMostSettled) break;
     if (finding.death || finding.failure.verdict() == "protocol") continue;
     ++settled;
     progress.FollowUp(finding, "settling");
@@ -28,7 +30,7 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
     }
     request.set_by_relation(IsRelation(finding.failure.property()));
     request.set_seed(options.seed);
-    request.set_seconds(options.settle_seconds);
+    request.set_seconds(std::min(options.settle_seconds, left));
     const auto result =
         SettleInWorker(options.engine, std::move(request), options.limits);
     // The finding stands as it was.

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMostSettled = 16;
 // single case speaks for, further cases tell which it is (SETTLE of
 // fuzz/worker/worker.proto). Findings that turn out to be one become one. Not
 // of deaths, nor of differences between two targets: those have no other
-// explanations. A second Ctrl-C ends it.
+// explanations. Ends with the campaign's time, and at a signal.
 void SettleCauses(const CampaignOptions& options, FindingSet& findings,
                   Progress& progress);
 

@@ -23,6 +23,9 @@ struct WatchdogLimits {
   // Seconds outside of any case without a sign of life: mutating, loading.
   double idle_seconds = 60;
   std::uint64_t resident_bytes = std::uint64_t{2} << 30;
+  // When whoever waits for a worker gives it up, finished or not.
+  std::chrono::steady_clock::time_point until =
+      std::chrono::steady_clock::time_point::max();
 };
 
 enum class WorkerState {

@@ -69,7 +69,7 @@ std::vector<Reader> Grid() {
 // A target with a decode of its own.
 absl::StatusOr<std::string> DecodeNamed(const char* flag,
                                         const std::string& name) {
-  const auto known = ReadTarget(name);
+  const auto known = ReadTarget(name, Arguments());
   if (!known.ok()) return known.status();
   // A library says what it has when it is asked.
   if (IsForeign(name)) return known->all();

@@ -12,6 +12,9 @@
 namespace mlafuzz {
 namespace {
 
+constexpr double kShortest = 0.1;
+constexpr double kLongest = 8760 * 3600.0;
+
 std::size_t EditDistance(absl::string_view a, absl::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -126,6 +129,15 @@ absl::StatusOr<std::uint64_t> Arguments::Number(absl::string_view flag,
   return number;
 }
 
+absl::StatusOr<double> Arguments::Seconds(absl::string_view flag,
+                                          double fallback) const {
+  if (!Has(flag)) return fallback;
+  const auto seconds = ParseDuration(Get(flag));
+  if (seconds.ok()) return seconds;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, ": ", seconds.status().message()));
+}
+
 absl::StatusOr<double> ParseDuration(absl::string_view text) {
   const auto error = [text] {
     return absl::InvalidArgumentError(
@@ -151,11 +163,15 @@ absl::StatusOr<double> ParseDuration(absl::string_view text) {
   double value = 0;
   if (number.empty() ||
       number.find_first_not_of("0123456789.") != absl::string_view::npos ||
-      !absl::SimpleAtod(number, &value) || !std::isfinite(value) ||
-      value <= 0) {
+      !absl::SimpleAtod(number, &value) || !std::isfinite(value)) {
     return error();
   }
-  return value * unit;
+  value *= unit;
+  if (value < kShortest || value > kLongest) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", text, "\" is out of range; durations are 0.1s to 8760h"));
+  }
+  return value;
 }
 
 }  // namespace mlafuzz

@@ -35,6 +35,9 @@ class Arguments {
   // `fallback` if not given; InvalidArgument for anything but digits.
   absl::StatusOr<std::uint64_t> Number(absl::string_view flag,
                                        std::uint64_t fallback) const;
+  // `fallback` if not given; InvalidArgument, naming the flag, for what
+  // ParseDuration does not take.
+  absl::StatusOr<double> Seconds(absl::string_view flag, double fallback) const;
   const std::vector<std::string>& positional() const { return positional_; }
 
  private:
@@ -46,7 +49,8 @@ class Arguments {
 std::string Nearest(absl::string_view word,
                     const std::vector<std::string>& known);
 
-// "120s", "2m", "1h", "1.5h", "90" (seconds), in seconds; above 0.
+// "120s", "2m", "1h", "1.5h", "90" (seconds), in seconds: 0.1 s to 8760h, a
+// year. Shorter ones would end a right call on a busy machine.
 absl::StatusOr<double> ParseDuration(absl::string_view text);
 
 }  // namespace mlafuzz

@@ -64,9 +64,26 @@ TEST(Duration, Units) {
   EXPECT_EQ(*ParseDuration("1.5h"), 5400);
 }
 
+TEST(Duration, Range) {
+  EXPECT_EQ(*ParseDuration("0.1s"), 0.1);
+  EXPECT_EQ(*ParseDuration("8760h"), 8760 * 3600.0);
+  for (const char* bad :
+       {"0", "0s", "0.001", "0.05", "8761h", "99999999999999999999"}) {
+    const auto seconds = ParseDuration(bad);
+    ASSERT_FALSE(seconds.ok()) << bad;
+    EXPECT_EQ(seconds.status().message(),
+              "\"" + std::string(bad) +
+                  "\" is out of range; durations are 0.1s to 8760h");
+  }
+  const auto a = Arguments::Parse({"--time=0.001"}, Flags());
+  EXPECT_EQ(a->Seconds("time", 1).status().message(),
+            "--time: \"0.001\" is out of range; durations are 0.1s to 8760h");
+  EXPECT_EQ(*Arguments::Parse({}, Flags())->Seconds("time", 7), 7);
+}
+
 TEST(Duration, WhatIsNone) {
-  for (const char* bad : {"", "s", "0s", "-1s", "1d", "1e9", "2m30s", "1 s",
-                          "nan", "inf", "0x10s", "1.2.3s"}) {
+  for (const char* bad : {"", "s", "-1s", "1d", "1e9", "2m30s", "1 s", "nan",
+                          "inf", "0x10s", "1.2.3s"}) {
     EXPECT_FALSE(ParseDuration(bad).ok()) << bad;
   }
 }

@@ -133,19 +133,16 @@ int Run(const Arguments& arguments, const std::string&) {
   const auto fail = [](const absl::Status& s) {
     return UsageError(absl::StrCat("bench: ", s.message()));
   };
-  double seconds = 1;
-  if (arguments.Has("time")) {
-    const auto given = ParseDuration(arguments.Get("time"));
-    if (!given.ok()) return fail(given.status());
-    seconds = *given;
-  }
+  const auto seconds = arguments.Seconds("time", 1);
+  if (!seconds.ok()) return fail(seconds.status());
   const auto targets = ReadTargets(arguments);
   if (!targets.ok()) return fail(targets.status());
   if (AnyForeign(*targets)) {
     // Not the flavour's kernels, and its sanitizers would slow the rest.
     const absl::Status s = BenchApart(
         *targets,
-        arguments.Has("flavour") ? arguments.Get("flavour") : "plain", seconds);
+        arguments.Has("flavour") ? arguments.Get("flavour") : "plain",
+        *seconds);
     return s.ok() ? kExitNothingFound : fail(s);
   }
   if (targets->all() != "builtin") {
@@ -155,7 +152,7 @@ int Run(const Arguments& arguments, const std::string&) {
   std::vector<std::string> flavours = {"asan+ubsan", "plain", "race"};
   if (arguments.Has("flavour")) flavours = {arguments.Get("flavour")};
   for (const std::string& flavour : flavours) {
-    if (absl::Status s = BenchFlavour(flavour, seconds); !s.ok()) {
+    if (absl::Status s = BenchFlavour(flavour, *seconds); !s.ok()) {
       return fail(s);
     }
   }

@@ -1,11 +1,15 @@
 // mlafuzz campaign
 
+#include <algorithm>
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/infer_text.h"
@@ -21,16 +25,39 @@ bool HasLibrary(const Targets& targets) {
          IsForeign(targets.decode());
 }
 
+using Clock = std::chrono::steady_clock;
+
+// What the look takes at most, of a campaign's time and in seconds: it is a few
+// for a kernel that works, and the campaign finds out about the others.
+constexpr double kLookShare = 0.25;
+constexpr double kLongestLook = 30;
+
 // A look at what libraries declare: a wrong declaration is found as a fault of
 // the kernel, time and again.
 void NoteContradictions(CampaignOptions* options) {
+  const double seconds =
+      options->seconds > 0
+          ? std::min(kLookShare * options->seconds, kLongestLook)
+          : kLongestLook;
   WorkRequest request;
   *request.mutable_targets() = options->targets;
   request.mutable_kernels()->Assign(options->kernels.begin(),
                                     options->kernels.end());
   request.set_seed(options->seed);
   request.set_brief(true);
-  const auto result = InferInWorker(options->engine, std::move(request));
+  const Clock::time_point start = Clock::now();
+  const auto result =
+      InferInWorker(options->engine, std::move(request),
+                    start + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(seconds)));
+  options->seconds_spent =
+      std::chrono::duration<double>(Clock::now() - start).count();
+  if (absl::IsCancelled(result.status()) && StopSignals() == 0) {
+    options->notes.push_back(absl::StrFormat(
+        "what the library declares was not compared with what it does: no end "
+        "after %.1f s; `mlafuzz infer` takes its time",
+        options->seconds_spent));
+  }
   // Whatever it is, the campaign meets it too, and reports it.
   if (!result.ok()) return;
   for (const std::string& sentence : Contradictions(*result)) {
@@ -54,6 +81,8 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
     return error(s);
   }
+  // From here on there is something to report.
+  CatchStopSignals();
   if (!arguments.Has("no-infer") && HasLibrary(*targets)) {
     NoteContradictions(&options);
   }

@@ -57,7 +57,7 @@ absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
 std::vector<Flag> CampaignFlags() {
   return {
       {"kernels", "writer,gather,convert,decode", "what generated cases call"},
-      {"time", "120s|2m|1h", "stop after this time (default 60s)"},
+      {"time", "120s|2m|1h", "for all of it, minimising too (default 60s)"},
       {"cases", "N", "stop after this many cases"},
       {"jobs", "N", "processes (default 1)"},
       {"seed", "S", "default: random, printed"},
@@ -66,9 +66,9 @@ std::vector<Flag> CampaignFlags() {
       {"out", "DIR", "reports and cases (default mlafuzz-out)"},
       {"mutator", "structured|bytes", "bytes: libFuzzer's own, for comparison",
        /*hidden=*/true},
-      {"case-seconds", "N", "a case that takes longer hangs (default 10)",
+      {"case-seconds", "10s", "a case that takes longer hangs (default 10s)",
        /*hidden=*/true},
-      {"minimize-seconds", "N", "at most, a finding (default 20)",
+      {"minimize-seconds", "20s", "at most, a finding (default 20s)",
        /*hidden=*/true},
   };
 }
@@ -91,16 +91,10 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
         "--cases needs 1 or more; leave it out, or give --time, for no limit");
   }
   options->cases = *cases;
-  if (arguments.Has("time")) {
-    const auto seconds = ParseDuration(arguments.Get("time"));
-    if (!seconds.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--time: ", seconds.status().message()));
-    }
-    options->seconds = *seconds;
-  } else if (*cases == 0) {
-    options->seconds = kDefaultSeconds;
-  }
+  const auto seconds =
+      arguments.Seconds("time", *cases == 0 ? kDefaultSeconds : 0);
+  if (!seconds.ok()) return seconds.status();
+  options->seconds = *seconds;
   const auto jobs = arguments.Number("jobs", 1);
   if (!jobs.ok()) return jobs.status();
   if (*jobs == 0 || *jobs > kMostJobs) {
@@ -119,12 +113,14 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
     return absl::InvalidArgumentError(absl::StrCat(
         "--mutator needs structured or bytes, got \"", mutator, "\""));
   }
-  const auto case_seconds = arguments.Number("case-seconds", 10);
+  const auto case_seconds =
+      arguments.Seconds("case-seconds", options->limits.case_seconds);
   if (!case_seconds.ok()) return case_seconds.status();
-  options->limits.case_seconds = static_cast<double>(*case_seconds);
-  const auto minimize = arguments.Number("minimize-seconds", 20);
+  options->limits.case_seconds = *case_seconds;
+  const auto minimize =
+      arguments.Seconds("minimize-seconds", options->minimize_seconds);
   if (!minimize.ok()) return minimize.status();
-  options->minimize_seconds = static_cast<double>(*minimize);
+  options->minimize_seconds = *minimize;
   if (absl::Status s = ReadCorpus(arguments, options); !s.ok()) return s;
   options->out =
       CallersPath(arguments.Has("out") ? arguments.Get("out") : "mlafuzz-out");
@@ -162,6 +158,9 @@ int CampaignToExitCode(const CampaignOptions& options) {
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
   }
+  for (const std::string& note : result->notes) {
+    std::printf("note: %s\n", note.c_str());
+  }
   for (const std::string& incident : result->incidents) {
     std::printf("from outside: %s\n", incident.c_str());
   }
@@ -182,6 +181,11 @@ int CampaignToExitCode(const CampaignOptions& options) {
         "from a wrong one\n");
   }
   std::printf("report: %s/report.txt\n", options.shown_out.c_str());
+  if (!result->error.empty()) {
+    std::fflush(stdout);
+    return UsageError(absl::StrCat("the campaign ended early: ", result->error,
+                                   "; what it had found is in its report"));
+  }
   return code;
 }
 

@@ -10,8 +10,8 @@
 #include "corpus/contracts.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/contract_text.h"
 #include "fuzz/worker/session.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "kernels/foreign/foreign_target.h"
 #include "kernels/foreign/runner_process.h"
 #include "oracle/judge.h"
@@ -40,14 +40,13 @@ void PrintDescription(const Target& target) {
     if (target.Implements(kernel)) kernels.push_back(KernelName(kernel));
   }
   std::printf("  implements    %s\n", absl::StrJoin(kernels, ", ").c_str());
-  // What is promised beyond, or other than, builtin's contract.
-  std::string differences;
-  google::protobuf::util::MessageDifferencer differencer;
-  differencer.ReportDifferencesToString(&differences);
-  differencer.Compare(BuiltinContract(), target.contract());
+  const std::vector<std::string> differences =
+      ContractDifferences(BuiltinContract(), target.contract());
   std::printf("  contract, where it is not builtin's:%s\n",
               differences.empty() ? " nowhere" : "");
-  std::printf("%s", differences.c_str());
+  for (const std::string& difference : differences) {
+    std::printf("    %s\n", difference.c_str());
+  }
 }
 
 // One line for the kernel; whether it went well.

@@ -1,5 +1,9 @@
 #include "fuzz/command/commands.h"
 
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -7,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fuzz/campaign/options.h"
 
 namespace mlafuzz {
 namespace {
@@ -57,6 +62,16 @@ const std::vector<Command>& AllCommands() {
 
 namespace {
 
+// Standard output is a pipe that nobody reads any more.
+bool ReaderIsGone() {
+  struct stat status = {};
+  if (fstat(STDOUT_FILENO, &status) != 0 || !S_ISFIFO(status.st_mode)) {
+    return false;
+  }
+  pollfd out = {STDOUT_FILENO, POLLOUT, 0};
+  return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
+}
+
 int Run(const std::vector<std::string>& typed) {
   if (typed.empty()) {
     std::fputs(Overview().c_str(), stderr);
@@ -86,8 +101,11 @@ int Run(const std::vector<std::string>& typed) {
       return UsageError(
           absl::StrCat(command.name, ": ", arguments.status().message()));
     }
-    return command.run(*arguments,
-                       absl::StrCat("mlafuzz ", absl::StrJoin(typed, " ")));
+    std::string line = "mlafuzz";
+    for (const std::string& word : typed) {
+      absl::StrAppend(&line, " ", ShellWord(word));
+    }
+    return command.run(*arguments, line);
   }
   std::vector<std::string> known = {"help"};
   for (const Command& command : AllCommands()) known.push_back(command.name);
@@ -102,9 +120,11 @@ int Run(const std::vector<std::string>& typed) {
 
 int RunCommandLine(const std::vector<std::string>& typed) {
   const int code = Run(typed);
-  // What nobody could read has not been said: never a success.
+  // What nobody could read has not been said: never a success. A reader that
+  // went away, `head` say, has read what it wanted.
   const bool flushed = std::fflush(stdout) == 0;
   if (flushed && std::ferror(stdout) == 0) return code;
+  if (ReaderIsGone()) return code;
   const std::string why =
       flushed ? "" : absl::StrCat(": ", std::strerror(errno));
   return UsageError(absl::StrCat(

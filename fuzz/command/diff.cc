@@ -53,8 +53,12 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   for (const NamedCase& c : cases.cases) {
     request.add_cases(CanonicalBinary(c.message));
   }
-  const auto runs =
-      RunInWorkers(*engine, std::move(request), kernels, WatchdogLimits());
+  WatchdogLimits limits;
+  const auto case_seconds =
+      arguments.Seconds("case-seconds", limits.case_seconds);
+  if (!case_seconds.ok()) return Fail(case_seconds.status());
+  limits.case_seconds = *case_seconds;
+  const auto runs = RunInWorkers(*engine, std::move(request), kernels, limits);
   if (!runs.ok()) return Fail(runs.status());
   bool found = false;
   for (std::size_t i = 0; i < runs->size(); ++i) {
@@ -75,9 +79,9 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (!arguments.Has("a") || !arguments.Has("b")) {
     return UsageError("diff needs two targets: mlafuzz diff CASE --a=T --b=T");
   }
-  const auto a = ReadTarget(arguments.Get("a"));
+  const auto a = ReadTarget(arguments.Get("a"), arguments);
   if (!a.ok()) return Fail(a.status());
-  const auto b = ReadTarget(arguments.Get("b"));
+  const auto b = ReadTarget(arguments.Get("b"), arguments);
   if (!b.ok()) return Fail(b.status());
   std::vector<std::string> kernels = Kernels(*a, *b);
   if (arguments.Has("kernels")) {
@@ -95,6 +99,10 @@ int Run(const Arguments& arguments, const std::string& typed) {
   options.command = typed;
   options.targets = *a;
   options.other = *b;
+  // What is claimed is of both.
+  if (a->device_name().empty()) {
+    options.targets.set_device_name(b->device_name());
+  }
   options.no_oracle = arguments.Has("no-oracle");
   options.kernels = std::move(kernels);
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
@@ -110,8 +118,9 @@ std::vector<Flag> Flags() {
       {"no-oracle", nullptr, "only compare; do not say who is right"},
       {"flavour", "asan+ubsan|plain|race", "build of the kernels"},
   };
-  const std::vector<Flag> more = CampaignFlags();
-  flags.insert(flags.end(), more.begin(), more.end());
+  for (const std::vector<Flag>& more : {RunnerLimitFlags(), CampaignFlags()}) {
+    flags.insert(flags.end(), more.begin(), more.end());
+  }
   return flags;
 }
 

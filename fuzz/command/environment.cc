@@ -99,7 +99,7 @@ std::string ProgramCommand() {
   if (std::getenv("BUILD_WORKSPACE_DIRECTORY") != nullptr) {
     return "bazel run //:mlafuzz --";
   }
-  return *program;
+  return ShellWord(*program);
 }
 
 absl::StatusOr<Engine> FindEngine(absl::string_view flavour) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -21,7 +23,20 @@ struct Setup {
   Engine engine;
   Targets targets;
   std::vector<std::string> kernels;
+  WatchdogLimits limits;
+  std::uint32_t repeat = 1;
 };
+
+// What a finding's command gives beside its targets.
+std::vector<Flag> ReplayFlags() {
+  return WithTargetFlags({
+      {"sanitizer", "memcheck|racecheck|...",
+       "on the GPU, under compute-sanitizer"},
+      {"repeat", "N", "runs of each case, in one process (default 1)"},
+      {"case-seconds", "10s", "a case that takes longer hangs (default 10s)",
+       /*hidden=*/true},
+  });
+}
 
 absl::StatusOr<Setup> ReadSetup(const Arguments& arguments) {
   Setup setup;
@@ -34,6 +49,18 @@ absl::StatusOr<Setup> ReadSetup(const Arguments& arguments) {
   const auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return engine.status();
   setup.engine = *engine;
+  const auto case_seconds =
+      arguments.Seconds("case-seconds", setup.limits.case_seconds);
+  if (!case_seconds.ok()) return case_seconds.status();
+  setup.limits.case_seconds = *case_seconds;
+  constexpr std::uint64_t kMostRuns = 1'000'000;
+  const auto repeat = arguments.Number("repeat", 1);
+  if (!repeat.ok()) return repeat.status();
+  if (*repeat == 0 || *repeat > kMostRuns) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--repeat needs 1 to ", kMostRuns, ", got ", *repeat));
+  }
+  setup.repeat = static_cast<std::uint32_t>(*repeat);
   return setup;
 }
 
@@ -44,11 +71,12 @@ absl::StatusOr<std::vector<CaseRun>> RunAll(const Setup& setup,
   request.set_mode(WorkRequest::RUN);
   *request.mutable_targets() = setup.targets;
   request.set_explain(explain);
+  request.set_repeat(setup.repeat);
   for (const NamedCase& c : cases.cases) {
     request.add_cases(CanonicalBinary(c.message));
   }
   return RunInWorkers(setup.engine, std::move(request), setup.kernels,
-                      WatchdogLimits());
+                      setup.limits);
 }
 
 // A step's worst line: a failure, else a pass, else what else there is.
@@ -82,8 +110,13 @@ void Print(const std::string& path, const CaseRun& run) {
     absl::StrAppend(&line, line.back() == ':' ? " " : ", ", "step ", number,
                     " ", step.kernel, " ", step.verdict);
   }
-  if (run.lines().empty() && run.failures().empty()) {
+  if (run.lines().empty() && run.failures().empty() && run.error().empty()) {
     absl::StrAppend(&line, " nothing was judged");
+  }
+  if (!run.error().empty()) absl::StrAppend(&line, " ", run.error());
+  if (run.runs() > 1) {
+    absl::StrAppend(&line, "; failed in ", run.failed_runs(), " of ",
+                    run.runs(), " runs in one process");
   }
   std::printf("%s\n", line.c_str());
   for (const Failure& f : run.failures()) {
@@ -98,6 +131,10 @@ void Print(const std::string& path, const CaseRun& run) {
 int Judge(const std::vector<CaseRun>& runs, std::size_t errors) {
   if (errors > 0) return kExitUsage;
   bool informative = false;
+  for (const CaseRun& run : runs) {
+    // It could not be run.
+    if (!run.error().empty()) return kExitUsage;
+  }
   for (const CaseRun& run : runs) {
     if (!run.failures().empty()) return kExitFound;
     for (const CaseRun::Line& line : run.lines()) {
@@ -164,16 +201,14 @@ int ExplainCase(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command ReplayCommand() {
-  return {"replay", "CASE...", "run stored cases, one line each",
-          WithTargetFlags({{"sanitizer", "memcheck|racecheck|...",
-                            "on the GPU, under compute-sanitizer"}}),
+  return {"replay", "CASE...", "run stored cases, one line each", ReplayFlags(),
           Replay};
 }
 
 Command ExplainCommand() {
   return {"explain", "CASE",
           "the first wrong element: expected, got, bytes, scale, rule",
-          TargetFlags(), ExplainCase};
+          ReplayFlags(), ExplainCase};
 }
 
 }  // namespace mlafuzz

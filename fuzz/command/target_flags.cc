@@ -6,11 +6,11 @@
 #include <iterator>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/worker/foreign.h"
 #include "fuzz/worker/session.h"
 #include "kernels/foreign/foreign_target.h"
 
@@ -32,22 +32,26 @@ void ResolveLibraries(Targets* targets) {
   }
 }
 
+// MiB that a runner's process may take: less than a small one takes, or more
+// than machines have, is a slip of the keyboard.
+constexpr std::uint64_t kLeastMib = 16;
+constexpr std::uint64_t kMostMib = 1 << 20;
+
 absl::Status ReadRunnerLimits(const Arguments& arguments, Targets* targets) {
-  double numbers[3] = {0, 0, 0};
-  const char* const flags[3] = {"call-timeout", "start-timeout",
-                                "memory-limit"};
-  for (int i = 0; i < 3; ++i) {
-    if (!arguments.Has(flags[i])) continue;
-    if (!absl::SimpleAtod(arguments.Get(flags[i]), &numbers[i]) ||
-        !(numbers[i] > 0 && numbers[i] < 1e6)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--", flags[i], " takes a positive number, got \"",
-                       arguments.Get(flags[i]), "\""));
-    }
+  const auto call = arguments.Seconds("call-timeout", 0);
+  if (!call.ok()) return call.status();
+  const auto start = arguments.Seconds("start-timeout", 0);
+  if (!start.ok()) return start.status();
+  const auto mib = arguments.Number("memory-limit", 0);
+  if (!mib.ok()) return mib.status();
+  if (arguments.Has("memory-limit") && (*mib < kLeastMib || *mib > kMostMib)) {
+    return absl::InvalidArgumentError(absl::StrCat("--memory-limit needs ",
+                                                   kLeastMib, " to ", kMostMib,
+                                                   " MiB, got ", *mib));
   }
-  targets->set_call_seconds(numbers[0]);
-  targets->set_start_seconds(numbers[1]);
-  targets->set_resident_mib(static_cast<std::uint64_t>(numbers[2]));
+  targets->set_call_seconds(*call);
+  targets->set_start_seconds(*start);
+  targets->set_resident_mib(*mib);
   return absl::OkStatus();
 }
 
@@ -187,7 +191,7 @@ absl::Status CheckAllAreUsed(const Targets& targets) {
 }  // namespace
 
 std::vector<Flag> TargetFlags() {
-  return {
+  std::vector<Flag> flags = {
       {"target", "NAME", "all kernels of this target (default builtin)"},
       {"writer", "NAME", "the writer of another target"},
       {"gather", "NAME", "the gather of another target"},
@@ -197,9 +201,17 @@ std::vector<Flag> TargetFlags() {
       {"backend", "host|cuda|auto", "where the kernels run (default host)"},
       {"device", "N", "the GPU of --backend=cuda (default 0)"},
       {"guard", "before|behind", "unmapped GPU memory next to each buffer"},
-      {"call-timeout", "SECONDS", "of one call of a lib: target (default 5)"},
-      {"start-timeout", "SECONDS", "until a lib: target is loaded (60)"},
-      {"memory-limit", "MIB", "of a lib: target's process (2048)"},
+  };
+  const std::vector<Flag> limits = RunnerLimitFlags();
+  flags.insert(flags.end(), limits.begin(), limits.end());
+  return flags;
+}
+
+std::vector<Flag> RunnerLimitFlags() {
+  return {
+      {"call-timeout", "5s", "of one call of a lib: target (default 5s)"},
+      {"start-timeout", "60s", "until a lib: target is loaded (default 60s)"},
+      {"memory-limit", "MIB", "of a lib: target's process (default 2048)"},
   };
 }
 
@@ -224,6 +236,7 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   if (absl::StartsWith(targets.all(), "puzzle:")) return targets;
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
+  NoteLibraries(*made, &targets);
   if (absl::Status s = CheckAllAreUsed(targets); !s.ok()) return s;
   return targets;
 }
@@ -235,17 +248,16 @@ absl::StatusOr<Targets> ReadBackendOf(const Arguments& arguments) {
   return targets;
 }
 
-absl::StatusOr<Targets> ReadTarget(const std::string& name) {
+absl::StatusOr<Targets> ReadTarget(const std::string& name,
+                                   const Arguments& arguments) {
   Targets targets;
   targets.set_all(name);
+  if (absl::Status s = ReadRunnerLimits(arguments, &targets); !s.ok()) return s;
   ResolveLibraries(&targets);
-  if (IsOnDevice(targets.all())) {
-    const auto device = DescribeDevice(DefaultCudaBackend());
-    if (!device.ok()) return device.status();
-    targets.set_device_name(*device);
-  }
+  if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
+  NoteLibraries(*made, &targets);
   return targets;
 }
 

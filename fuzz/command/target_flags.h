@@ -14,6 +14,10 @@ namespace mlafuzz {
 // takes.
 std::vector<Flag> TargetFlags();
 
+// Of them those that bound the processes of libraries, for commands that name
+// targets in other ways.
+std::vector<Flag> RunnerLimitFlags();
+
 // `flags` after TargetFlags().
 std::vector<Flag> WithTargetFlags(const std::vector<Flag>& flags);
 
@@ -21,8 +25,9 @@ std::vector<Flag> WithTargetFlags(const std::vector<Flag>& flags);
 absl::StatusOr<Targets> ReadTargets(const Arguments& arguments);
 // builtin on the backend that --backend and --device ask for.
 absl::StatusOr<Targets> ReadBackendOf(const Arguments& arguments);
-// All kernels from one target.
-absl::StatusOr<Targets> ReadTarget(const std::string& name);
+// All kernels from one target; RunnerLimitFlags() from `arguments`.
+absl::StatusOr<Targets> ReadTarget(const std::string& name,
+                                   const Arguments& arguments);
 
 // --kernels, or by default what the targets replace.
 absl::StatusOr<std::vector<std::string>> ReadKernels(const Arguments& arguments,

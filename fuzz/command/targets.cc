@@ -16,7 +16,7 @@ namespace {
 
 int Run(const Arguments& arguments, const std::string&) {
   if (arguments.Has("check")) {
-    const auto targets = ReadTarget(arguments.Get("check"));
+    const auto targets = ReadTarget(arguments.Get("check"), arguments);
     if (!targets.ok()) {
       return UsageError(absl::StrCat("targets: ", targets.status().message()));
     }
@@ -56,12 +56,12 @@ int Run(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command TargetsCommand() {
-  return {"targets",
-          "",
-          "what can be fuzzed",
-          {{"check", "NAME", "a dry run of this target, lib:PATH.so included"},
-           {"json", nullptr, "for programs: also the expected properties"}},
-          Run};
+  std::vector<Flag> flags = {
+      {"check", "NAME", "a dry run of this target, lib:PATH.so included"},
+      {"json", nullptr, "for programs: also the expected properties"}};
+  const std::vector<Flag> limits = RunnerLimitFlags();
+  flags.insert(flags.end(), limits.begin(), limits.end());
+  return {"targets", "", "what can be fuzzed", flags, Run};
 }
 
 }  // namespace mlafuzz

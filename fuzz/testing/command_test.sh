@@ -55,6 +55,18 @@ one_line 2 'nearest: plain' campaign --flavour=plane
 one_line 2 'no-such-folder is not a folder' campaign --corpus=no-such-folder
 one_line 2 'cannot make the output folder' campaign --out=/dev/null/x
 
+for flag in time call-timeout start-timeout case-seconds minimize-seconds; do
+  one_line 2 "${flag}: \"0.001\" is out of range; durations are 0.1s to 8760h" \
+    campaign "--${flag}=0.001"
+done
+one_line 2 'call-timeout: "soon" is no duration' infer --call-timeout=soon
+one_line 2 'call-timeout: "1d" is no duration' \
+  diff --a=builtin --b=builtin --call-timeout=1d
+one_line 2 'memory-limit needs 16 to 1048576 MiB, got 1' \
+  campaign --memory-limit=1
+one_line 2 "lib:${caller}: a folder; name the shared library in it" \
+  campaign "--target=lib:${caller}"
+one_line 2 'repeat needs 1 to 1000000, got 0' replay x --repeat=0
 one_line 2 'cases needs 1 or more' campaign --cases=0
 one_line 2 '--target is empty' campaign --target=
 one_line 2 'has an empty name' campaign --kernels=writer,,gather
@@ -82,6 +94,16 @@ for where in /dev/full closed; do
   report_has '"exit_code": 0' full
 done
 
+# ---- a reader that goes away has read enough
+"${mlafuzz}" campaign --cases=50 --flavour=plain --out=head \
+  2> "${TEST_TMPDIR}/head.log" | true
+code="${PIPESTATUS[0]}"
+if [[ "${code}" != 0 || -s "${TEST_TMPDIR}/head.log" ]]; then
+  echo "FAILED: | true: exit ${code}"; cat "${TEST_TMPDIR}/head.log"
+  failed=1
+fi
+report_has '"exit_code": 0' head
+
 # ---- targets
 expect 0 'mutant:missing-syncwarp' targets
 expect 0 '"expected_field": "writer.tail"' targets --json
@@ -108,6 +130,24 @@ for flavour in asan+ubsan race; do
   expect 0 "flavour ${flavour/+/.}," \
     campaign --cases=100 --flavour="${flavour}" --out=flavour
 done
+
+# ---- what is printed can be typed, blanks and limits included
+"${mlafuzz}" campaign "${twin[@]}" --cases=200 --seed=1 "--out=a b" \
+  --call-timeout=2.5s --memory-limit=512 > "${TEST_TMPDIR}/blank.log"
+line="$(grep -A1 '^FINDING' "${TEST_TMPDIR}/blank.log" | tail -n 1)"
+if ! grep -q -- "replay 'a b/findings/.*' .*--call-timeout=2.5s --memory-limit=512" \
+  <<< "${line}"
+then
+  echo "FAILED: no quoted command with its limits: ${line}"
+  failed=1
+fi
+eval "${line}" > "${TEST_TMPDIR}/blank.log"
+code=$?
+if [[ "${code}" != 1 ]] || ! grep -q 'writer fail' "${TEST_TMPDIR}/blank.log"
+then
+  echo "FAILED: ${line}: exit ${code}"; cat "${TEST_TMPDIR}/blank.log"
+  failed=1
+fi
 
 expect 0 'last campaign.s results moved to twin/previous' \
   campaign --cases=50 --flavour=plain --out=twin --seed=1
@@ -173,6 +213,29 @@ for worker in ${workers}; do
   fi
 done
 [[ -n "${workers}" ]] || { echo "FAILED: no workers seen"; failed=1; }
+
+# ---- Ctrl-C in the look before a campaign, on a library that hangs
+loop="${PWD}/kernels/foreign/testing/loop.so"
+"${mlafuzz}" campaign "--target=lib:${loop}" --time=1h --call-timeout=1h \
+  --flavour=plain --out=look > "${TEST_TMPDIR}/look.log" 2>&1 &
+pid=$!
+sleep 4
+before="${SECONDS}"
+kill -INT "${pid}"
+wait "${pid}"
+if (( SECONDS - before > 5 )); then
+  echo "FAILED: Ctrl-C in the look took $((SECONDS - before)) s"
+  failed=1
+fi
+report_has '"interrupted": true' look
+# And its time is the campaign's.
+before="${SECONDS}"
+expect 1 'hang' campaign "--target=lib:${loop}" --time=5s --call-timeout=1s \
+  --flavour=plain --out=look
+if (( SECONDS - before > 9 )); then
+  echo "FAILED: a campaign of 5 s took $((SECONDS - before)) s"
+  failed=1
+fi
 
 # ---- a worker that somebody kills is no finding
 "${mlafuzz}" campaign --time=1h --flavour=plain --out=incident \

@@ -2,18 +2,23 @@
 // kind on a case that shows it, goes on to its last case, and leaves nothing
 // behind.
 
+#include "fuzz/worker/foreign.h"
+
 #include <dirent.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "corpus/codec.h"
 #include "fuzz/testing/campaigns.h"
+#include "fuzz/worker/session.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -94,6 +99,122 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaviour{"uninitialised", "fail"},
         Misbehaviour{"errors_in_bytes", "fail"}),
     [](const auto& info) { return std::string(info.param.library); });
+
+// ---- libraries that are wrong for reasons of no contract field
+
+CampaignOptions LibraryCampaign(const std::string& library,
+                                const std::string& kernel) {
+  setenv("MLAFUZZ_RUNNER",
+         std::filesystem::absolute("kernels/foreign/runner").c_str(), 1);
+  CampaignOptions options =
+      ShortCampaign("lib:" + std::filesystem::absolute(
+                                 "kernels/foreign/testing/" + library + ".so")
+                                 .string(),
+                    {kernel});
+  options.cases = 600;
+  return options;
+}
+
+class Damage : public testing::TestWithParam<const char*> {};
+
+TEST_P(Damage, IsSaidAndNoFieldIsBlamed) {
+  const CampaignResult result = RunShort(LibraryCampaign(GetParam(), "writer"));
+  ASSERT_FALSE(result.findings.empty());
+  for (const Finding& f : result.findings.all()) {
+    EXPECT_EQ(f.failure.field(), "") << f.failure.cause();
+    EXPECT_EQ(f.failure.key().find('='), std::string::npos) << f.failure.key();
+    std::printf("%s: %s\n", GetParam(), f.failure.cause().c_str());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Damage,
+                         testing::Values("writes_before", "writes_behind",
+                                         "throws", "dies_once", "wrong_once",
+                                         "wrong_every_sixth"));
+
+// A fault of a process' n-th call: flaky, with the tries and the company.
+class NowAndThen : public testing::TestWithParam<const char*> {};
+
+TEST_P(NowAndThen, IsFlakyAndSaysInWhichCompanyItCame) {
+  CampaignOptions options = LibraryCampaign(GetParam(), "writer");
+  options.cases = 60;
+  options.follow_up = true;
+  const CampaignResult result = RunShort(options);
+  ASSERT_FALSE(result.findings.empty());
+  const Finding& f = result.findings.all()[0];
+  EXPECT_EQ(f.failure.verdict(), "flaky") << f.note;
+  EXPECT_EQ(f.same, 0);
+  EXPECT_EQ(f.reruns, 3);
+  EXPECT_GT(f.earlier_calls, 0u);
+  EXPECT_TRUE(f.minimal_binary.empty());
+  for (const std::string& words :
+       {std::string("in 0 of 3 tries"),
+        "a process that had made " + std::to_string(f.earlier_calls) +
+            " calls before",
+        std::string("runs of the case in one process")}) {
+    EXPECT_NE(f.note.find(words), std::string::npos) << f.note;
+  }
+  // It comes back in the company of itself, and its command says so.
+  EXPECT_GT(f.repeat, 1u) << f.note;
+  std::printf("%s: %s\n", GetParam(), f.note.c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, NowAndThen,
+                         testing::Values("dies_once", "wrong_once",
+                                         "wrong_every_sixth"));
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+// The time is that of all of it, one call apart.
+TEST(Time, BoundsACampaignOnALibraryThatHangs) {
+  CampaignOptions options = LibraryCampaign("loop", "convert");
+  options.cases = 0;
+  options.seconds = 4;
+  options.targets.set_call_seconds(1);
+  options.follow_up = true;
+  const auto start = std::chrono::steady_clock::now();
+  const CampaignResult result = RunShort(options);
+  // One call, and what a crowded machine takes to start and end processes.
+  EXPECT_LT(SecondsSince(start), 4 + 1 + 1.5);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings.all()[0].failure.verdict(), "hang");
+}
+
+// A library that is overwritten ends the campaign; what was found stays.
+TEST(Library, ThatChangesEndsTheCampaign) {
+  namespace fs = std::filesystem;
+  CampaignOptions options = LibraryCampaign("writes_inputs", "convert");
+  const fs::path from = options.targets.all().substr(4);
+  const fs::path library = fs::path(testing::TempDir()) / "changes.so";
+  fs::copy_file(from, library, fs::copy_options::overwrite_existing);
+  options.cases = 0;
+  options.seconds = 60;
+  options.targets.set_all("lib:" + library.string());
+  const auto set = MakeTargets(options.targets);
+  ASSERT_TRUE(set.ok()) << set.status();
+  NoteLibraries(*set, &options.targets);
+  std::thread overwrites([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(3));
+    fs::copy_file(from.parent_path() / "segfault.so", library.string() + ".new",
+                  fs::copy_options::overwrite_existing);
+    fs::rename(library.string() + ".new", library);
+  });
+  const auto start = std::chrono::steady_clock::now();
+  const CampaignResult result = RunShort(options);
+  overwrites.join();
+  EXPECT_LT(SecondsSince(start), 30);
+  EXPECT_NE(result.error.find("the file is another since it was loaded"),
+            std::string::npos)
+      << result.error;
+  EXPECT_EQ(ExitCode(result), 2);
+  ASSERT_FALSE(result.findings.empty());
+  for (const Finding& f : result.findings.all()) {
+    EXPECT_EQ(f.failure.verdict(), "fail") << f.failure.cause();
+  }
+}
 
 }  // namespace
 }  // namespace mlafuzz

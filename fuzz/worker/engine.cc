@@ -130,6 +130,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data,
   // Also before: the engine runs the whole corpus before it mutates.
   if (worker->fuzz->ShouldStop()) mlafuzz::EndFuzzing();
   const bool keep = worker->fuzz->OneInput(mlafuzz::BytesView(data, size));
+  if (!worker->fuzz->error().ok()) mlafuzz::LeaveOn(worker->fuzz->error());
   if (worker->fuzz->ShouldStop()) mlafuzz::EndFuzzing();
   // -1: not a case, never a corpus entry. Except for the byte mutator, which
   // has nothing to start from otherwise.

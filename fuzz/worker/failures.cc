@@ -24,6 +24,9 @@ Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
   for (const std::string& key : why.open) {
     failure.add_open(absl::StrCat(failure.kernel(), "/", key));
   }
+  for (const std::string& key : why.possible) {
+    failure.add_possible(absl::StrCat(failure.kernel(), "/", key));
+  }
   failure.set_cause(why.cause);
   failure.set_detail(check.detail);
   failure.set_step(check.step);

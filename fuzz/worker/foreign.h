@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fuzz/worker/worker.pb.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 
@@ -18,6 +19,13 @@ std::string TierText(const Targets& targets);
 // the defaults.
 double CallSeconds(const Targets& targets);
 double StartSeconds(const Targets& targets);
+
+// Notes the files of a set's libraries in `targets`, for LibraryChange.
+void NoteLibraries(const TargetSet& set, Targets* targets);
+
+// "lib:/x.so: the file is another ..." of the first library that is not what
+// was noted; empty if all are.
+std::string LibraryChange(const Targets& targets);
 
 }  // namespace mlafuzz
 

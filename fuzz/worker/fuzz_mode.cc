@@ -83,9 +83,12 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
       }
     }
   } else {
-    built = session_->checker()
-                .CheckCase(*c, Session::CampaignOptions(*c), &result_)
-                .ok();
+    const absl::Status checked = session_->checker().CheckCase(
+        *c, Session::CampaignOptions(*c), &result_);
+    built = checked.ok();
+    // Of a case that builds it is nobody's but the executor's: no runner
+    // starts, say. Not to be counted as an input that is no case.
+    if (!built && BuildImage(*c).ok()) error_ = checked;
     if (built) {
       if (foreign_) CountSemantics(result_);
       Count(result_);
@@ -250,6 +253,9 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
     record.add_executions(status_.executions[k]);
   }
   record.set_cases(status_.cases);
+  if (diff_ == nullptr) {
+    record.set_earlier_calls(result_.observation.earlier_calls);
+  }
   const std::uint64_t number = status_.findings;
   const std::string path = absl::StrCat(request_.out(), "/", request_.job(),
                                         "-", number, ".finding");

@@ -27,6 +27,9 @@ class FuzzMode {
   // One input. True if it was a case: only then it is worth keeping.
   bool OneInput(absl::string_view bytes);
 
+  // Why no further case can run; OK as long as they can.
+  const absl::Status& error() const { return error_; }
+
   // A limit was reached, or the supervisor said so. Finish() before leaving.
   bool ShouldStop() const;
   void Finish();
@@ -62,6 +65,7 @@ class FuzzMode {
   Steering steering_;
   GeneratorOptions generator_;  // points at steering_
   CaseResult result_;
+  absl::Status error_;
 };
 
 }  // namespace mlafuzz

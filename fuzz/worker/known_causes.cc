@@ -5,15 +5,35 @@
 namespace mlafuzz {
 namespace {
 
-bool Contains(const CauseKeys& keys, absl::string_view key) {
+bool Contains(const std::vector<std::string>& keys, absl::string_view key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// Of `keys` those that are among `others`, each once.
-CauseKeys Common(const CauseKeys& keys, const CauseKeys& others) {
+void AddOnce(const std::string& key, std::vector<std::string>& keys) {
+  if (!Contains(keys, key)) keys.push_back(key);
+}
+
+bool Meet(const std::vector<std::string>& keys,
+          const std::vector<std::string>& others) {
+  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
+    return Contains(others, key);
+  });
+}
+
+// What may be the cause of both, in the order of `keys`.
+CauseKeys Common(const CauseKeys& keys, const CauseKeys& cause) {
   CauseKeys common;
   for (const std::string& key : keys) {
-    if (Contains(others, key) && !Contains(common, key)) common.push_back(key);
+    if (Contains(cause, key) || Contains(cause.possible, key)) {
+      AddOnce(key, common);
+    }
+  }
+  for (const std::string& key : keys.possible) {
+    if (Contains(cause, key)) {
+      AddOnce(key, common);
+    } else if (Contains(cause.possible, key)) {
+      AddOnce(key, common.possible);
+    }
   }
   return common;
 }
@@ -23,6 +43,7 @@ CauseKeys Common(const CauseKeys& keys, const CauseKeys& others) {
 CauseKeys KeysOf(const Failure& failure) {
   CauseKeys keys = {failure.key()};
   keys.insert(keys.end(), failure.also().begin(), failure.also().end());
+  keys.possible.assign(failure.possible().begin(), failure.possible().end());
   return keys;
 }
 
@@ -32,14 +53,24 @@ bool Explains(const Failure& failure, absl::string_view cause) {
 
 KnownCauses::Result KnownCauses::Find(const CauseKeys& keys) const {
   Result result = {Match::kNew, 0};
+  Result weak = {Match::kNew, 0};
   for (std::size_t i = 0; i < causes_.size(); ++i) {
-    const std::size_t common = Common(causes_[i], keys).size();
-    if (common == causes_[i].size()) return {Match::kKnown, i};
-    if (common > 0 && result.match == Match::kNew) {
-      result = {Match::kNarrower, i};
+    const CauseKeys& cause = causes_[i];
+    if (!Meet(keys, cause) && !Meet(keys, cause.possible)) {
+      if (weak.match == Match::kNew &&
+          (Meet(keys.possible, cause) || Meet(keys.possible, cause.possible))) {
+        weak = {Match::kKnown, i};
+      }
+      continue;
     }
+    const CauseKeys common = Common(keys, cause);
+    if (common.size() == cause.size() &&
+        common.possible.size() == cause.possible.size()) {
+      return {Match::kKnown, i};
+    }
+    if (result.match == Match::kNew) result = {Match::kNarrower, i};
   }
-  return result;
+  return result.match == Match::kNew ? weak : result;
 }
 
 KnownCauses::Result KnownCauses::Learn(const CauseKeys& keys) {

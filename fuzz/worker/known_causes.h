@@ -11,7 +11,12 @@
 namespace mlafuzz {
 
 // Keys of everything that explains one failure, the best first.
-using CauseKeys = std::vector<std::string>;
+struct CauseKeys : std::vector<std::string> {
+  using std::vector<std::string>::vector;
+  // What neither explains it nor is ruled out by it. Such a key alone never
+  // becomes a cause's name.
+  std::vector<std::string> possible;
+};
 CauseKeys KeysOf(const Failure& failure);
 // Whether `cause` is one of them.
 bool Explains(const Failure& failure, absl::string_view cause);
@@ -19,7 +24,10 @@ bool Explains(const Failure& failure, absl::string_view cause);
 // Causes, each as what may still be it. One case rarely tells neighbouring
 // rules apart (scales of powers of two, a row of one key); the next one does.
 // So a failure whose explanations meet those of a known cause is taken for that
-// cause, and leaves it with those that explain both.
+// cause, and leaves it with those that explain both. What was only possible
+// becomes an explanation when a failure is explained by it. A failure that has
+// no more in common with a known cause than what is possible is taken for it
+// too, and leaves it as it is.
 class KnownCauses {
  public:
   enum class Match {

@@ -77,7 +77,8 @@ absl::Status RunCases(const WorkRequest& request, WorkerStatus& status) {
       CaseResult result;
       CheckOptions options = Session::ReplayOptions(c);
       // Under a tool every run starts a process: the plain one tells all.
-      options.all_relations = request.targets().sanitizer().empty();
+      options.all_relations =
+          !request.alone() && request.targets().sanitizer().empty();
       const absl::Status s = checker.CheckCase(c, options, &result);
       if (!s.ok()) return s;
       const auto failures =

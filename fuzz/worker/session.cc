@@ -6,6 +6,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/match.h"
 #include "corpus/codec.h"
+#include "fuzz/worker/foreign.h"
 #include "kernels/foreign/executor.h"
 #include "kernels/foreign/foreign_target.h"
 #include "kernels/foreign/runner_process.h"
@@ -58,6 +59,10 @@ absl::StatusOr<std::unique_ptr<Session>> Session::Create(
     const Targets& targets) {
   absl::StatusOr<TargetSet> set = MakeTargets(targets);
   if (!set.ok()) return set.status();
+  // After it was loaded: what was is what this process has.
+  if (const std::string change = LibraryChange(targets); !change.empty()) {
+    return absl::FailedPreconditionError(change);
+  }
   std::unique_ptr<Executor> executor = MakeExecutor(*set);
   return absl::WrapUnique(new Session(*std::move(set), std::move(executor)));
 }

@@ -148,14 +148,18 @@ bool DeviceMemory::Prepare(int slot, std::uint64_t bytes, std::string* why) {
       why);
 }
 
+// A buffer that begins at `begin` in the arena. Flush with an end of its slot,
+// as far as the alignment that this promises allows; or no better aligned than
+// that, a few bytes off.
 char* DeviceMemory::Address(int slot, std::uint64_t begin, std::uint64_t size,
-                            bool behind) {
+                            bool behind, bool flush) {
   const GuardedSlots::Slot& s = slots_->slot(slot);
   const std::uint64_t residue = begin % kAlignment;
-  if (!behind) return s.data + residue;
-  std::uint64_t at = s.size - size;
-  at -= (at - residue) % kAlignment;
-  return s.data + at;
+  if (!behind) return flush ? s.data : s.data + residue;
+  const std::uint64_t end = s.size - size;
+  if (!flush) return s.data + (end - (end - residue) % kAlignment);
+  const std::uint64_t promised = residue == 0 ? kAlignment : residue & -residue;
+  return s.data + end / promised * promised;
 }
 
 bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
@@ -195,12 +199,14 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     p.slot_size = slots_->slot(slot).size;
     p.stale_begin = stale_begin_[s];
     p.stale_end = stale_end_[s];
-    const bool behind = side_ == Side::kBySchedule ? (draw >> i & 1) != 0
-                                                   : side_ == Side::kBehind;
+    const bool by_schedule = side_ == Side::kBySchedule;
+    const bool behind =
+        by_schedule ? (draw >> 2 * i & 1) != 0 : side_ == Side::kBehind;
+    const bool flush = !by_schedule || (draw >> 2 * i & 2) != 0;
     if (is_scratch) {
       p.copied = false;
       p.size = scratch_bytes;
-      p.device = Address(slot, 0, scratch_bytes, behind);
+      p.device = Address(slot, 0, scratch_bytes, behind, flush);
       p.pinned = nullptr;
       scratch_size_ = scratch_bytes;
       scratch_shape_ = static_cast<std::int64_t>(scratch_bytes);
@@ -210,7 +216,7 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
       wire::Tensor& t = tensors.wire[s];
       p.copied = true;
       p.size = t.size;
-      p.device = Address(slot, t.begin, t.size, behind);
+      p.device = Address(slot, t.begin, t.size, behind, flush);
       at = (at + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
       p.pinned = pinned_ + at +
                  reinterpret_cast<std::uintptr_t>(p.device) % kAlignment;

@@ -17,11 +17,12 @@ namespace mlafuzz::device {
 
 // Calls on a GPU. How one goes:
 //
-//   1. Each tensor's buffer gets a slot of its own, flush with one end: which
-//      one follows from the case's schedule, so that an access before it and
-//      one behind it are each an illegal address in one of two runs. (An end is
-//      met to 16 bytes, which is what 128-bit loads ask of addresses.) Slack
-//      holds a pattern.
+//   1. Each tensor's buffer gets a slot of its own, next to one end: which one
+//      follows from the case's schedule, so that an access before it and one
+//      behind it are each an illegal address in some runs. In half of them it is
+//      flush with that end, as far as its alignment allows (at most 16 bytes,
+//      what 128-bit loads ask); in the others it is no better aligned than the
+//      case promises. Slack holds a pattern.
 //   2. Bytes travel through pinned memory, on the call's stream; for one
 //      schedule in eight that stream is busy before, so that kernels which run
 //      on another one see old bytes.
@@ -56,7 +57,8 @@ class DeviceMemory : public wire::CallMemory {
   bool PassesProbe(std::string* why);
   bool Prepare(int slot, std::uint64_t bytes, std::string* why);
   bool ReservePinned(std::size_t bytes, std::string* why);
-  char* Address(int slot, std::uint64_t begin, std::uint64_t size, bool behind);
+  char* Address(int slot, std::uint64_t begin, std::uint64_t size, bool behind,
+                bool flush);
   bool Failed(cudaError_t error, std::string* why);
   void ReadDamage(const wire::CallTensors& tensors,
                   std::vector<wire::Stray>* strays);

@@ -61,7 +61,7 @@ bool PlainMemory::Place(const wire::Call&, std::uint64_t scratch_bytes,
       return false;
     }
     buffers_.push_back(buffer + residue);
-    if (t.output == 0 && t.size != 0 &&
+    if (t.size != 0 &&
         Failed(cudaMemcpy(buffers_.back(), arena + t.begin, t.size,
                           cudaMemcpyHostToDevice),
                why)) {
@@ -89,8 +89,6 @@ bool PlainMemory::Settle(char* arena, wire::CallTensors& tensors, bool,
   if (Failed(cudaDeviceSynchronize(), why)) return false;
   for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
     const wire::Tensor& t = tensors.wire[i];
-    // Under initcheck: bytes between rows come back as garbage, and are not
-    // looked at by anybody but the judge of a run without it.
     if (t.size != 0 &&
         Failed(cudaMemcpy(arena + t.begin, buffers_[i], t.size,
                           cudaMemcpyDeviceToHost),

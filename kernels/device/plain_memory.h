@@ -14,8 +14,8 @@
 namespace mlafuzz::device {
 
 // Calls on a GPU whose buffers are each a cudaMalloc of its own, which is what
-// compute-sanitizer knows the bounds of; outputs and scratch are left as they
-// come, so that it sees reads of bytes that nobody has written. Slow.
+// compute-sanitizer knows the bounds of; scratch is left as it comes, so that
+// it sees reads of bytes that nobody has written. Slow.
 class PlainMemory : public wire::CallMemory {
  public:
   // On GPU number `device`, which is then current.

@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
     mlafuzz::wire::SayLoadFailed("no GPU to run on: " + why);
     return 0;
   }
+  mlafuzz::wire::InstallFaultHandlers();
   const bool is_library = std::string(argv[3]) == "lib";
   const std::unique_ptr<mlafuzz::wire::Callee> callee =
       is_library ? mlafuzz::wire::LoadLibrary(argv[4], &why)

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/call_args.h"
 #include "kernels/foreign/foreign_target.h"
+#include "kernels/foreign/library_file.h"
 #include "kernels/foreign/runner_process.h"
 #include "kernels/foreign/wire_encoder.h"
 #include "kernels/guarded_memory.h"
@@ -58,6 +59,7 @@ struct Flight {
   const std::vector<std::uint8_t>* last_pool = nullptr;
   StagedStep staged;  // of the step at hand
   bool ended = false;
+  bool called = false;  // a foreign target, in this attempt
 };
 
 // The death of a runner, and the case that it is put down to: a place in the
@@ -323,8 +325,7 @@ class Processes : public ForeignExecutor {
           {wire::kCache, flight.pool, flight.image->pool.bytes.size()}};
       for (std::size_t t = 0; t < step.tensors.size(); ++t) {
         buffers.push_back({static_cast<std::uint32_t>(step.tensors[t].id),
-                           flight.staged.data[t], step.tensors[t].bytes.size(),
-                           step.tensors[t].output});
+                           flight.staged.data[t], step.tensors[t].bytes.size()});
       }
       batch.encoder.NextCall(std::move(buffers));
       const Case* const source = flight.image->source;
@@ -400,11 +401,23 @@ class Processes : public ForeignExecutor {
                                                    std::size_t number) {
     std::unique_ptr<RunnerProcess>& runner = runners_[target.name()];
     if (runner == nullptr) {
+      if (!target.file().path.empty()) {
+        const std::string change = ChangeOf(target.file());
+        if (!change.empty()) {
+          return absl::FailedPreconditionError(absl::StrCat("lib:", change));
+        }
+      }
       auto started =
           RunnerProcess::Start(target.program(), arena_.fd(), target.limits());
       if (!started.ok()) return started.status();
       runner = *std::move(started);
       ++counts_.starts;
+      calls_[target.name()] = 0;
+    }
+    for (const std::size_t i : batch.flights) {
+      const std::uint64_t earlier = calls_[target.name()]++;
+      if (std::exchange(flights_[i].called, true)) continue;
+      flights_[i].seen->earlier_calls = earlier;
     }
     wire::Run run;
     run.capacity = GuardedArena::kCapacity;
@@ -450,6 +463,7 @@ class Processes : public ForeignExecutor {
       death->message =
           DescribeCrash(crash, arena_, flight.image->pool,
                         flight.image->steps[number], flight.staged);
+      seen.fault = FaultOf(crash, arena_, flight.staged);
     }
     seen.status = death->status;
     seen.message = death->message;
@@ -461,6 +475,7 @@ class Processes : public ForeignExecutor {
 
   GuardedArena arena_;
   std::map<std::string, std::unique_ptr<RunnerProcess>> runners_;
+  std::map<std::string, std::uint64_t> calls_;  // that each has made
   std::array<std::uint64_t, kAllKernels.size()> executions_{};
   RunnerCounts counts_;
   // Of the Run() at hand.

@@ -29,8 +29,9 @@ struct RunnerCounts {
 // one, three times; if it dies there, the case has its verdict and the others
 // go on. Else the culprit is looked for by halving: the last case without which
 // those up to the dead one live on. If it does not die alone, it says so.
-// Damage outside a case's tensors has all cases of the batch run alone, so that
-// none pays for its neighbour.
+// FailedPrecondition if a fresh runner would load another file than the target
+// was made of. Damage outside a case's tensors has all cases of the batch run
+// alone, so that none pays for its neighbour.
 class ForeignExecutor : public Executor {
  public:
   virtual RunnerCounts counts() const = 0;

@@ -276,7 +276,14 @@ TEST(ForeignTarget, WhatCannotBeAttached) {
       {"/etc/passwd", "/etc/passwd"},
       {Library("no_entry"), "exports no function mlafuzz_target"},
       {Library("unknown_field"), "tale"},
-      {Library("crashes_at_start"), "ended while it was loaded"},
+      {Library("crashes_at_start"),
+       "ended while it was loaded: SIGSEGV (sent, not a fault)"},
+      {Library("faults_at_start"),
+       "ended while it was loaded: SIGSEGV at a null pointer"},
+      {Library("closes_at_start"),
+       "ended while it was loaded: closed file descriptors that it had not "
+       "opened"},
+      {testing::TempDir(), "a folder; name the shared library in it"},
   };
   for (const auto& row : kTable) {
     const auto target = ForeignTarget::Load(row.path, Limits());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "corpus/contract_checks.h"
 #include "corpus/contracts.h"
 #include "corpus/message_checks.h"
 #include "kernels/guarded_memory.h"
@@ -54,6 +55,10 @@ absl::StatusOr<TargetDescription> ParseDescription(absl::string_view text) {
                      " is more than the most, ", kMostScratch));
   }
   Contract& contract = *description.mutable_contract();
+  if (absl::Status s = CheckContract(contract); !s.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("contract.", std::string(s.message())));
+  }
   // Builtin refuses every misuse; nobody else is taken to have promised that.
   const Contract said = contract;
   FillDefaults(contract);
@@ -96,9 +101,10 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
   // Absolute: without a slash the loader would search its own folders.
   const std::filesystem::path absolute =
       std::filesystem::absolute(std::string(path), error);
-  if (path.empty() || error || !std::filesystem::is_regular_file(absolute)) {
-    return fail("no such file");
-  }
+  if (path.empty() || error) return fail("no such file");
+  auto file = LookAtLibrary(absolute.string());
+  if (!file.ok()) return fail(file.status().message());
+  target->file_ = *std::move(file);
   target->program_ = {target->name_, backend.cuda, {absolute.string()}, ""};
   if (backend.cuda) {
     target->program_.arguments =

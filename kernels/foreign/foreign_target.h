@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "kernels/foreign/description.pb.h"
+#include "kernels/foreign/library_file.h"
 #include "kernels/foreign/runner_process.h"
 #include "kernels/target_set.h"
 
@@ -61,6 +62,8 @@ class ForeignTarget : public Target {
   const RunnerProgram& program() const { return program_; }
   // In words; empty: this machine's processors.
   const std::string& device() const { return device_; }
+  // As it was before it was loaded; without a path for what is compiled in.
+  const LibraryFile& file() const { return file_; }
   const RunnerLimits& limits() const { return limits_; }
   // Every field of the contract is set.
   const TargetDescription& description() const { return description_; }
@@ -71,6 +74,7 @@ class ForeignTarget : public Target {
   std::string name_;
   RunnerProgram program_;
   std::string device_;
+  LibraryFile file_;
   RunnerLimits limits_;
   std::uint32_t implements_ = 0;
   TargetDescription description_;

@@ -57,6 +57,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::string why;
+  // For what constructors do; and again later, for they may install others.
+  InstallFaultHandlers();
   const std::unique_ptr<Callee> library = LoadLibrary(argv[1], &why);
   if (library == nullptr) {
     SayLoadFailed(why);

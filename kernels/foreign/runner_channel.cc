@@ -13,6 +13,7 @@ void WriteAll(const void* from, std::size_t size) {
   while (size != 0) {
     const ssize_t n = write(kSocketFd, p, size);
     if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EBADF) _exit(kExitDescriptorsClosed);
     if (n <= 0) Leave();
     p += n;
     size -= static_cast<std::size_t>(n);

@@ -28,7 +28,7 @@ void OnFault(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) raise(signal);
 }
 
-void InstallFaultHandlers() {
+void InstallHandlers() {
   static char stack[64 << 10];
   stack_t alternative = {};
   alternative.ss_sp = stack;
@@ -104,7 +104,7 @@ class Runner {
       arena_ = static_cast<char*>(all) + run.side;
       if (mmap(arena_, run.capacity, PROT_NONE, MAP_SHARED | MAP_FIXED,
                kArenaFd, 0) == MAP_FAILED) {
-        Leave();
+        _exit(kExitDescriptorsClosed);
       }
       low_ = run.capacity;
       control->arena = reinterpret_cast<std::uintptr_t>(arena_);
@@ -177,6 +177,8 @@ class Runner {
 
 }  // namespace
 
+void InstallFaultHandlers() { InstallHandlers(); }
+
 bool Enter() {
   // No orphans: dies with the harness.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -196,7 +198,7 @@ void SayLoadFailed(const std::string& why) { Send(Type::kLoadFailed, why); }
 void ServeCalls(Callee& callee, CallMemory& memory) {
   static Runner runner(callee, memory);
   runner.SayHello();
-  InstallFaultHandlers();
+  InstallHandlers();
   for (;;) runner.Serve();
 }
 

@@ -11,6 +11,9 @@ namespace mlafuzz::wire {
 // First thing in a runner's main(): false if it was not started by a harness.
 bool Enter();
 
+// What crashes from here on leaves a note of where.
+void InstallFaultHandlers();
+
 // Has the process end as programs do, for tools that watch it.
 void LeaveThroughExit();
 

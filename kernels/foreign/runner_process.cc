@@ -297,6 +297,7 @@ absl::Status RunnerProcess::ReadHello() {
   }
   description_ = payload_.substr(sizeof hello_, hello_.description_length);
   device_ = payload_.substr(sizeof hello_ + hello_.description_length);
+  loaded_ = true;
   return absl::OkStatus();
 }
 
@@ -428,6 +429,7 @@ void RunnerProcess::DrainLog() {
   char buffer[4096];
   for (;;) {
     const ssize_t n = read(log_, buffer, sizeof buffer);
+    if (n == 0) log_closed_ = true;
     if (n <= 0) return;
     log_text_.append(buffer, static_cast<std::size_t>(n));
     if (log_text_.size() > 4 * kKeptLog) {
@@ -452,15 +454,17 @@ bool RunnerProcess::TakeFrame(bool* garbage) {
 
 RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
   Clock::time_point progress = Clock::now();
+  Clock::time_point looked = progress;  // at its memory
   std::uint64_t started = control_->started;
   Clock::time_point closed_at;
   bool closed_seen = false;
   for (;;) {
     pollfd ready[3] = {{closed_ ? -1 : socket_, POLLIN, 0},
-                       {log_, POLLIN, 0},
+                       {log_closed_ ? -1 : log_, POLLIN, 0},
                        {pidfd_, POLLIN, 0}};
     poll(ready, 3, closed_ ? 1 : kTickMs);
-    if ((ready[1].revents & POLLIN) != 0) DrainLog();
+    // POLLHUP: it closed its standard output.
+    if (ready[1].revents != 0) DrainLog();
     if (!closed_ && ready[0].revents != 0) ReadSocket();
     bool garbage = false;
     if (TakeFrame(&garbage)) return Wait::kFrame;
@@ -487,9 +491,10 @@ RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
       progress = now;
     }
     if (Seconds(now - progress) > seconds) return Wait::kTimeout;
-    if ((ready[0].revents | ready[1].revents) == 0 &&
-        OwnResidentBytes() > limits_.resident_bytes) {
-      return Wait::kMemory;
+    // By the clock: one that prints without end is never silent.
+    if (Seconds(now - looked) * 1000 >= kTickMs) {
+      looked = now;
+      if (OwnResidentBytes() > limits_.resident_bytes) return Wait::kMemory;
     }
   }
 }
@@ -538,8 +543,12 @@ RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
       if (info.si_code == CLD_EXITED) {
         death.status = CallStatus::kProtocol;
         death.message =
-            absl::StrCat("ended its process with exit code ", info.si_status,
-                         " in the middle of a call");
+            info.si_status == wire::kExitDescriptorsClosed
+                ? "closed file descriptors that it had not opened, the "
+                  "harness' among them"
+                : absl::StrCat("ended its process with exit code ",
+                               info.si_status,
+                               loaded_ ? " in the middle of a call" : "");
         break;
       }
       death.status = CallStatus::kCrash;
@@ -552,14 +561,19 @@ RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
         // SI_KERNEL: the processor does not tell the address.
         const auto code = static_cast<std::int64_t>(control_->code);
         crash.has_address = code != 0x80;
+        // 0: nobody left a note; the target's own handler took the signal, or
+        // another process sent it.
         if (code <= 0) {
-          absl::StrAppend(&death.message, " (sent, not a fault)");
+          if (code < 0) absl::StrAppend(&death.message, " (sent, not a fault)");
           break;
         }
         crash.address =
             static_cast<std::uintptr_t>(control_->address - control_->arena);
-        // Of small addresses only the value says anything.
-        if (control_->address >= 4096) death.crash = crash;
+        // Of small addresses only the value says anything, and before a call
+        // there are no tensors to measure from.
+        if ((control_->address >= 4096 || !crash.has_address) && loaded_) {
+          death.crash = crash;
+        }
         if (control_->address < 4096 && crash.has_address) {
           absl::StrAppend(&death.message, " at a null pointer");
         }

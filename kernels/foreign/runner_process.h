@@ -127,7 +127,9 @@ class RunnerProcess {
   std::string description_;
   std::string device_;
 
+  bool loaded_ = false;  // said Hello
   bool closed_ = false;
+  bool log_closed_ = false;
   std::string received_;
   wire::Frame frame_;
   std::string payload_;

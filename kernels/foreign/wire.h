@@ -27,6 +27,9 @@ inline constexpr int kSocketFd = 3;
 inline constexpr int kArenaFd = 4;
 inline constexpr int kControlFd = 5;  // one page: Control
 
+// Exit code of a runner whose descriptors were closed by the target.
+inline constexpr int kExitDescriptorsClosed = 98;
+
 enum class Type : std::uint16_t {
   kHello = 1,
   kLoadFailed = 2,  // payload: why, as text
@@ -103,10 +106,8 @@ struct Tensor {
   // The buffer that holds it, with what lies before, between and behind rows.
   std::uint64_t begin = 0;  // in the arena
   std::uint64_t size = 0;   // bytes
-  std::uint32_t output = 0;  // 1: the call writes it, its bytes are garbage
-  std::uint32_t unused = 0;
 };
-static_assert(sizeof(Tensor) == 88);
+static_assert(sizeof(Tensor) == 80);
 
 // Done: for each call a Result, its message behind it, then its Strays.
 struct Result {

@@ -37,7 +37,6 @@ void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
     if (buffer.id != id) continue;
     wire.begin = static_cast<std::uint64_t>(buffer.data - base_);
     wire.size = buffer.size;
-    wire.output = buffer.output ? 1 : 0;
   }
   for (int i = 0; i < std::min(tensor->ndim, 3); ++i) {
     wire.shape[static_cast<std::size_t>(i)] = tensor->shape[i];

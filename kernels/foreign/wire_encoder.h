@@ -23,8 +23,7 @@ class WireEncoder : public Target {
   struct Buffer {
     std::uint32_t id;  // as wire::Tensor
     const std::uint8_t* data;
-    std::size_t size;     // bytes
-    bool output = false;  // the call writes it
+    std::size_t size;  // bytes
   };
   // Before each call: the buffers of all its tensors.
   void NextCall(std::vector<Buffer> buffers) { buffers_ = std::move(buffers); }

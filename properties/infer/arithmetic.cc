@@ -197,6 +197,26 @@ void Unsay(const Contract& declared, absl::Span<const Probe> probes,
   }
 }
 
+// Gives a declared value back to each field for which another one makes nothing
+// right that is wrong under it.
+void KeepDeclared(const Contract& declared, absl::Span<const Probe> probes,
+                  Fitted* fitted) {
+  for (const FieldDescriptor* field : VariedFields()) {
+    const std::string said = ValueText(declared.arithmetic(), *field);
+    if (!IsNamed(said)) continue;
+    std::vector<Neighbour> others;
+    AppendOthers(fitted->contract, *field, &others);
+    for (Neighbour& n : others) {
+      if (n.changed != said) continue;
+      Foretold foretold = Foretell(n.contract, probes);
+      if (!ShouldChange(foretold, fitted->foretold, /*named=*/true)) {
+        *fitted = {std::move(n.contract), foretold};
+      }
+      break;
+    }
+  }
+}
+
 InferredField Report(const Contract& declared, const FieldDescriptor& field,
                      const std::vector<Rated>& rated) {
   InferredField report;
@@ -281,6 +301,9 @@ std::vector<InferredField> FitArithmetic(const Contract& declared,
     Fitted other = Ascend(declared, filled, probes);
     if (Better(other.foretold, fitted.foretold)) fitted = std::move(other);
   }
+  // The search that came before may have changed what nothing here speaks
+  // against.
+  KeepDeclared(declared, probes, &fitted);
   if (fitted.foretold.wrong > 0) {
     // No arithmetic makes it right, so what is wrong is something else, which
     // says nothing of arithmetic.

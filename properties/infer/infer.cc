@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "corpus/contracts.h"
 #include "corpus/observation.h"
+#include "kernels/foreign/foreign_target.h"
 #include "properties/fields.h"
 #include "properties/infer/arithmetic.h"
 #include "properties/infer/host_checks.h"
@@ -157,20 +158,49 @@ class Inference {
     return tally;
   }
 
-  // Where a fault remains, undoes changes that do not explain most of what was
-  // asked for their field: they excuse some of what is no doing of theirs.
+  // What a changed field does for the probes.
+  struct Worth {
+    // Contradicted without the change: explained with it, and left to the
+    // caller with it.
+    int explained = 0, excused = 0;
+    // Left to the caller with it: right without it.
+    int kept = 0;
+  };
+  Worth WorthOf(const Contract& without) const {
+    Worth worth;
+    for (const Probe& probe : probes_) {
+      const Fit with = FitOf(found_.contract, probe);
+      if (with == Fit::kContradicted) continue;
+      const Fit before = FitOf(without, probe);
+      const bool helps = before == Fit::kContradicted;
+      if (with == Fit::kExplained) {
+        worth.explained += helps ? 1 : 0;
+      } else {
+        worth.excused += helps ? 1 : 0;
+        worth.kept += before == Fit::kExplained ? 1 : 0;
+      }
+    }
+    return worth;
+  }
+
+  // Undoes changes to weaker promises that excuse what is no doing of theirs. A
+  // change that explains more than it excuses is a rule of the kernel. One that
+  // excuses more is only if nothing else is wrong, and the kernel breaks the
+  // stronger promise more often than it keeps it: a fault that has nothing to
+  // do with it (damage elsewhere, a crash now and then) does not.
   void DropExcuses() {
-    if (found_.tally.contradicted == 0) return;
     const std::map<std::string, std::string> said =
         ValuesOf(declared_, kernel_);
     for (const auto& [number, range] : ranges_) {
       const std::string& name =
           AllFields()[static_cast<std::size_t>(number)].name;
       if (ValuesOf(found_.contract, kernel_)[name] == said.at(name)) continue;
-      const Tally own = TallyOf(found_.contract, Of(range));
-      if (own.explained > own.contradicted) continue;
       for (Neighbour& n : Neighbours(found_.contract, kernel_)) {
         if (n.field != name || n.changed != said.at(name)) continue;
+        options_.progress();
+        const Worth worth = WorthOf(n.contract);
+        if (worth.explained > worth.excused) break;
+        if (found_.tally.contradicted == 0 && worth.excused > worth.kept) break;
         found_.contract = std::move(n.contract);
         found_.tally = TallyOf(found_.contract, probes_);
         break;
@@ -346,6 +376,27 @@ absl::StatusOr<InferredKernel> InferKernel(Kernel kernel,
   return Inference(kernel, declared, targets, executor, options).Run();
 }
 
+namespace {
+
+// What the first library among the targets says of itself beside its contract.
+TargetDescription HeadOf(const TargetSet& targets,
+                         absl::Span<const Kernel> kernels) {
+  TargetDescription head;
+  for (const Kernel kernel : kernels) {
+    const Target* const target = targets.For(kernel);
+    if (target == nullptr || !target->Implements(kernel) ||
+        target->foreign() == nullptr) {
+      continue;
+    }
+    head = target->foreign()->description();
+    head.clear_contract();
+    break;
+  }
+  return head;
+}
+
+}  // namespace
+
 absl::StatusOr<InferResult> Infer(const TargetSet& targets,
                                   absl::Span<const Kernel> kernels,
                                   Executor& executor,
@@ -362,7 +413,7 @@ absl::StatusOr<InferResult> Infer(const TargetSet& targets,
     AddToProposal(inferred->contract(), kernel, &proposal);
     *result.add_kernels() = *std::move(inferred);
   }
-  result.set_description(ProposalText(proposal));
+  result.set_description(ProposalText(HeadOf(targets, kernels), proposal));
   return result;
 }
 

@@ -243,6 +243,82 @@ TEST(Infer, LessIsPromisedLessIsSent) {
   EXPECT_EQ(found.unexplained(), "");
 }
 
+// Builtin's kernels, wrong in some calls of the process for reasons of no rule.
+class NowAndThen : public Target {
+ public:
+  // Wrong is each call whose number `every` divides; if `once` the first alone.
+  NowAndThen(int every, bool once) : every_(every), once_(once) {}
+
+  const std::string& name() const override { return name_; }
+  const Contract& contract() const override { return contract_; }
+  const Arithmetic& arithmetic() const override {
+    return contract_.arithmetic();
+  }
+  bool Implements(Kernel) const override { return true; }
+  CallResult Write(const WriteArgs& args, const LaunchContext& c) override {
+    const CallResult result = builtin_.For(Kernel::kWriter)->Write(args, c);
+    if (!IsWrong()) return result;
+    // The first row of the pool, whoever's it is.
+    static_cast<std::uint8_t*>(args.cache->data)[515] ^= 0x40;
+    return result;
+  }
+  CallResult Gather(const GatherArgs& args, const LaunchContext& c) override {
+    const CallResult result = builtin_.For(Kernel::kGather)->Gather(args, c);
+    if (!IsWrong()) return result;
+    // Behind the last row.
+    const DLTensor& dst = *args.dst;
+    std::uint16_t* const end =
+        static_cast<std::uint16_t*>(dst.data) +
+        (dst.shape[0] == 0
+             ? 0
+             : (dst.shape[0] - 1) * dst.strides[0] + dst.shape[1]);
+    for (int i = 0; i < 12; ++i) end[i] ^= 0x5555;
+    return result;
+  }
+
+ private:
+  bool IsWrong() {
+    ++calls_;
+    return calls_ % every_ == 0 && (!once_ || calls_ == every_);
+  }
+
+  const std::string name_ = "now-and-then";
+  const Contract contract_ = BuiltinContract();
+  const TargetSet builtin_ = *MakeTargetSet("builtin");
+  const int every_;
+  const bool once_;
+  int calls_ = 0;
+};
+
+// What comes now and then is no weaker promise, even where one would excuse it.
+TEST(Infer, AFaultNowAndThenIsNoRule) {
+  struct Fault {
+    int every;
+    bool once;
+  };
+  for (const Fault fault : {Fault{1, false}, Fault{6, false}, Fault{3, true},
+                            Fault{17, true}, Fault{40, true}}) {
+    for (const Kernel kernel : {Kernel::kWriter, Kernel::kGather}) {
+      for (const bool brief : {true, false}) {
+        TargetSet targets;
+        targets.targets.fill(
+            std::make_shared<NowAndThen>(fault.every, fault.once));
+        const std::unique_ptr<Executor> executor = MakeHostExecutor();
+        const auto inferred =
+            InferKernel(kernel, BuiltinContract(), targets, *executor,
+                        brief ? BriefInference() : InferOptions());
+        ASSERT_TRUE(inferred.ok()) << inferred.status();
+        for (const InferredField& f : inferred->fields()) {
+          EXPECT_NE(f.state(), InferredField::DIFFERS)
+              << fault.every << " " << fault.once << " " << brief << " "
+              << f.DebugString();
+        }
+        EXPECT_NE(inferred->unexplained(), "") << fault.every;
+      }
+    }
+  }
+}
+
 TEST(Infer, TheDescriptionSaysWhatWasFound) {
   const auto targets = MakeTargetSet("builtin:pow2");
   const std::unique_ptr<Executor> executor = MakeHostExecutor();

@@ -40,6 +40,9 @@ void AddToProposal(const Contract& from, Kernel kernel, Contract* proposal) {
         Contract::descriptor()->FindFieldByName(name);
     Message* rules = proposal->GetReflection()->MutableMessage(proposal, field);
     rules->CopyFrom(from.GetReflection()->GetMessage(from, field));
+    if (proposal->writer().floor() == WriterContract::FLOOR_NONE) {
+      proposal->mutable_writer()->clear_floor_bits();
+    }
     KeepDifferences(builtin.GetReflection()->GetMessage(builtin, field), rules);
     if (rules->ByteSizeLong() == 0) {
       proposal->GetReflection()->ClearField(proposal, field);
@@ -50,13 +53,16 @@ void AddToProposal(const Contract& from, Kernel kernel, Contract* proposal) {
   }
 }
 
-std::string ProposalText(const Contract& proposal) {
+std::string ProposalText(const TargetDescription& head,
+                         const Contract& proposal) {
   google::protobuf::TextFormat::Printer printer;
   printer.SetUseShortRepeatedPrimitives(true);
+  std::string first;
+  printer.PrintToString(head, &first);
   printer.SetInitialIndentLevel(1);
   std::string text;
   printer.PrintToString(proposal, &text);
-  return absl::StrCat("contract {\n", text, "}\n");
+  return absl::StrCat(first, "contract {\n", text, "}\n");
 }
 
 }  // namespace mlafuzz

@@ -5,6 +5,7 @@
 
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
+#include "kernels/foreign/description.pb.h"
 
 namespace mlafuzz {
 
@@ -13,8 +14,10 @@ namespace mlafuzz {
 // description leaves out of them means none, and unknown.
 void AddToProposal(const Contract& from, Kernel kernel, Contract* proposal);
 
-// "contract { ... }", for a TargetDescription.
-std::string ProposalText(const Contract& proposal);
+// "name: '...' contract { ... }": a TargetDescription with `head`'s name,
+// version, devices and scratch.
+std::string ProposalText(const TargetDescription& head,
+                         const Contract& proposal);
 
 }  // namespace mlafuzz
 
