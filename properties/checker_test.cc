@@ -172,14 +172,14 @@ TEST_F(CheckerTest, RulesThatReadMoreMayBeWhyARelationBreaks) {
     EXPECT_EQ(why.field, "");
     EXPECT_EQ(why.key, "two-poison");
     // Slot 0 is a key of its own where it is read anyway.
-    EXPECT_EQ(std::count(why.also.begin(), why.also.end(),
+    EXPECT_EQ(std::count(why.possible.begin(), why.possible.end(),
                          "decode.masked_lanes=MASKED_READ_SLOT0"),
               key == 0 ? 0 : 1)
         << key;
     // A rule of what is computed reads no more.
-    EXPECT_EQ(
-        std::count(why.also.begin(), why.also.end(), "decode.lse_base=BASE_E"),
-        0);
+    EXPECT_EQ(std::count(why.possible.begin(), why.possible.end(),
+                         "decode.lse_base=BASE_E"),
+              0);
   }
 }
 

@@ -25,9 +25,10 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
     progress.FollowUp(finding, "settling");
     WorkRequest request = RequestFor(options, WorkRequest::SETTLE);
     request.add_cases(finding.case_binary);
-    for (const std::string& key : KeysOf(finding.failure)) {
-      request.add_explanations(key);
-    }
+    const CauseKeys keys = KeysOf(finding.failure);
+    request.mutable_explanations()->Assign(keys.begin(), keys.end());
+    request.mutable_possible()->Assign(keys.possible.begin(),
+                                       keys.possible.end());
     request.set_by_relation(IsRelation(finding.failure.property()));
     request.set_seed(options.seed);
     request.set_seconds(std::min(options.settle_seconds, left));

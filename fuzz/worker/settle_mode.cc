@@ -29,6 +29,8 @@ constexpr int kEnoughAlike = 4;
 // A fault that so many cases do not show again is rare; its finding's own
 // explanation stands.
 constexpr int kEnoughForOne = 60;
+// A rule that is only possible and explains none of so many cases is not it.
+constexpr int kEnoughForPossible = 24;
 
 // "decode/qk.scale_rule=X" -> "qk.scale_rule=X".
 absl::string_view WithoutKernel(absl::string_view cause) {
@@ -94,20 +96,35 @@ class Settler {
   Settler(const WorkRequest& request, Session& session)
       : kernel_(KernelOf(request.explanations(0))),
         session_(session),
-        settlement_(
-            {request.explanations().begin(), request.explanations().end()}),
+        settlement_(ExplanationsOf(request)),
         by_relation_(request.by_relation()) {}
 
+  static CauseKeys ExplanationsOf(const WorkRequest& request) {
+    CauseKeys keys(request.explanations().begin(),
+                   request.explanations().end());
+    keys.possible.assign(request.possible().begin(), request.possible().end());
+    return keys;
+  }
   static std::string KernelOf(const std::string& cause) {
     return cause.substr(0, cause.find('/'));
   }
   const std::string& kernel() const { return kernel_; }
   CauseKeys Causes() const { return settlement_.Causes(Testable); }
+  // What cases can tell more of: causes, and what may still become one.
+  CauseKeys Candidates() const {
+    CauseKeys all = Causes();
+    const CauseKeys& more = settlement_.unproven();
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
 
   // Whether more cases could say more.
   bool Settled(int heard) const {
     const CauseKeys causes = Causes();
     if (causes.size() > 1) return false;
+    if (!settlement_.unproven().empty() && heard < kEnoughForPossible) {
+      return false;
+    }
     // Who reads of a relation wants to see the kernel itself go wrong.
     if (by_relation_) return Showing(causes[0]) != nullptr;
     return settlement_.alike() >= kEnoughAlike || heard >= kEnoughForOne;
@@ -127,6 +144,8 @@ class Settler {
             DescribeFailure(checker, result, *check, /*explain=*/true));
         const CauseKeys more = KeysOf(failures.back());
         keys.insert(keys.end(), more.begin(), more.end());
+        keys.possible.insert(keys.possible.end(), more.possible.begin(),
+                             more.possible.end());
         open.insert(open.end(), failures.back().open().begin(),
                     failures.back().open().end());
       }
@@ -226,7 +245,7 @@ absl::Status SettleCause(const WorkRequest& request, WorkerStatus& status) {
         settler.Settled(heard)) {
       return absl::OkStatus();
     }
-    const Case c = supply.Next(settler.Causes());
+    const Case c = supply.Next(settler.Candidates());
     const std::string canonical = CanonicalBinary(c);
     status.Begin(canonical);
     settler.Hear(c, canonical);

@@ -13,14 +13,32 @@ bool Contains(const CauseKeys& keys, const std::string& key) {
 }  // namespace
 
 Settlement::Settlement(CauseKeys explanations)
-    : left_(std::move(explanations)) {}
+    : unproven_(explanations.possible.begin(), explanations.possible.end()) {
+  explanations.possible.clear();
+  left_ = std::move(explanations);
+}
 
 bool Settlement::Fails(const CauseKeys& explanations, const CauseKeys& open) {
   CauseKeys common;
   for (const std::string& cause : left_) {
     if (Contains(explanations, cause)) common.push_back(cause);
   }
-  if (common.empty()) return false;
+  // Of what was possible: explained by it now, still possible, or ruled out.
+  CauseKeys still;
+  CauseKeys proven;
+  for (const std::string& cause : unproven_) {
+    if (Contains(explanations, cause) && !Contains(open, cause)) {
+      proven.push_back(cause);
+    } else if (Contains(explanations, cause) ||
+               std::find(explanations.possible.begin(),
+                         explanations.possible.end(),
+                         cause) != explanations.possible.end()) {
+      still.push_back(cause);
+    }
+  }
+  if (common.empty() && proven.empty()) return false;
+  unproven_ = std::move(still);
+  common.insert(common.end(), proven.begin(), proven.end());
   left_ = std::move(common);
   for (const std::string& cause : left_) {
     if (!Contains(open, cause)) ++predictions_[cause];

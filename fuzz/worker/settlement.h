@@ -22,6 +22,8 @@ namespace mlafuzz {
 //   3. What a rule leaves open (memory outside of the tensors) it does not
 //      forbid, whatever comes back. A cause that predicted nothing in any case
 //      gives way to one that predicted what came back in kPredictions.
+//   4. What is only possible in the finding's own case (CauseKeys::possible) is
+//      no cause of it until a failing case is explained by it.
 class Settlement {
  public:
   // Of the finding's own case, the best first.
@@ -38,6 +40,8 @@ class Settlement {
 
   // All that failing cases leave.
   const CauseKeys& left() const { return left_; }
+  // What is still only possible.
+  const CauseKeys& unproven() const { return unproven_; }
   // Of those, the ones that stand, the best first. `testable`: causes from
   // which a prediction follows; no other makes a cause give way.
   template <typename Testable>
@@ -64,6 +68,7 @@ class Settlement {
   int Predictions(const std::string& cause) const;
 
   CauseKeys left_;
+  CauseKeys unproven_;
   CauseKeys ruled_out_;
   std::map<std::string, int> predictions_;  // of failing cases
   int alike_ = 0;

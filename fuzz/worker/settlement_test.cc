@@ -52,6 +52,24 @@ TEST(Settlement, WhatPredictsNothingGivesWay) {
   EXPECT_EQ(settlement.Causes(All), (CauseKeys{"rescale", "mask"}));
 }
 
+// A death may be any rule's that reaches outside; a case that is explained by
+// one says whose.
+TEST(Settlement, WhatIsPossibleBecomesTheCauseThatExplainsACase) {
+  CauseKeys death = {"crash"};
+  death.possible = {"slots", "division"};
+  Settlement settlement(death);
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"crash"});
+  // Another death: nothing new.
+  EXPECT_TRUE(settlement.Fails(death));
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"crash"});
+  EXPECT_EQ(settlement.unproven(), (CauseKeys{"slots", "division"}));
+  EXPECT_TRUE(settlement.Fails({"slots"}));
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"slots"});
+  EXPECT_TRUE(settlement.unproven().empty());
+  // What was never possible is another fault's.
+  EXPECT_FALSE(settlement.Fails({"lse"}));
+}
+
 TEST(Settlement, WhereNothingPredictsAllStay) {
   Settlement settlement({"mask", "slots"});
   for (int i = 0; i < 9; ++i) {

@@ -27,6 +27,22 @@ std::uint64_t Mix(std::uint64_t x) {
   return x ^ x >> 31;
 }
 
+// Whether a host check may refuse a tensor for how it is aligned: then it must
+// not lie better than the case says.
+bool MayBeRefused(std::uint32_t id) {
+  switch (id) {
+    case wire::kCache:
+    case wire::kKvC:
+    case wire::kKPe:
+    case wire::kDst:
+    case wire::kQ:
+    case wire::kAttention:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string Text(cudaError_t error) {
   return std::string(cudaGetErrorName(error)) + ": " +
          cudaGetErrorString(error);
@@ -203,6 +219,8 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     const bool behind =
         by_schedule ? (draw >> 2 * i & 1) != 0 : side_ == Side::kBehind;
     const bool flush = !by_schedule || (draw >> 2 * i & 2) != 0;
+    const bool refusable =
+        !is_scratch && MayBeRefused(tensors.wire[s].id);
     if (is_scratch) {
       p.copied = false;
       p.size = scratch_bytes;
@@ -216,7 +234,7 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
       wire::Tensor& t = tensors.wire[s];
       p.copied = true;
       p.size = t.size;
-      p.device = Address(slot, t.begin, t.size, behind, flush);
+      p.device = Address(slot, t.begin, t.size, behind, flush && !refusable);
       at = (at + kScratchAlignment - 1) / kScratchAlignment * kScratchAlignment;
       p.pinned = pinned_ + at +
                  reinterpret_cast<std::uintptr_t>(p.device) % kAlignment;

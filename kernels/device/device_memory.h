@@ -21,8 +21,9 @@ namespace mlafuzz::device {
 //      follows from the case's schedule, so that an access before it and one
 //      behind it are each an illegal address in some runs. In half of them it is
 //      flush with that end, as far as its alignment allows (at most 16 bytes,
-//      what 128-bit loads ask); in the others it is no better aligned than the
-//      case promises. Slack holds a pattern.
+//      what 128-bit loads ask); in the others, and always where a host check
+//      may refuse it, it is no better aligned than the case promises. Slack
+//      holds a pattern.
 //   2. Bytes travel through pinned memory, on the call's stream; for one
 //      schedule in eight that stream is busy before, so that kernels which run
 //      on another one see old bytes.

@@ -1,5 +1,7 @@
 #include "kernels/foreign/executor.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -464,6 +466,9 @@ class Processes : public ForeignExecutor {
           DescribeCrash(crash, arena_, flight.image->pool,
                         flight.image->steps[number], flight.staged);
       seen.fault = FaultOf(crash, arena_, flight.staged);
+    } else if (death->unknown_address) {
+      seen.fault = FaultOf({.signal = SIGSEGV, .has_address = false}, arena_,
+                           flight.staged);
     }
     seen.status = death->status;
     seen.message = death->message;

@@ -22,6 +22,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
@@ -379,6 +380,9 @@ RunnerProcess::Death RunnerProcess::DiedOnDevice() {
   Death death;
   death.status = CallStatus::kCrash;
   death.message = Printable(absl::string_view(payload_).substr(sizeof fault));
+  death.unknown_address =
+      absl::StartsWith(death.message, "cudaErrorIllegalAddress") ||
+      absl::StartsWith(death.message, "cudaErrorMisalignedAddress");
   death.call = fault.call;
   // Its sanitizer still has to speak.
   if (program_.sanitizer.empty()) Kill();

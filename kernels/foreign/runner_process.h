@@ -76,6 +76,8 @@ class RunnerProcess {
     std::size_t call = 0;
     // Of a fault: the address relative to the arena's first byte, where known.
     std::optional<Crash> crash;
+    // Of a device: it was a memory access, whose address CUDA does not tell.
+    bool unknown_address = false;
   };
   // Makes the calls of one wire::Run. One reply a call, or how it died; then
   // this object is of no further use.
