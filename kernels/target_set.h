@@ -18,9 +18,9 @@
 namespace mlafuzz {
 
 // Where and how a call runs. Host backend: `schedule` orders lanes and blocks.
-// Device backends: `stream` is a cudaStream_t, and scratch(scratch_owner, bytes)
-// gives device memory for the length of the call, aligned to 256 bytes, or null
-// if there is not enough.
+// Device backends: `stream` is a cudaStream_t, and scratch(scratch_owner,
+// bytes) gives device memory for the length of the call, aligned to 256 bytes,
+// or null if there is not enough.
 struct LaunchContext {
   std::uint64_t schedule = 0;
   void* stream = nullptr;

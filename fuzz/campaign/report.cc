@@ -1,4 +1,3 @@
-#include "fuzz/worker/foreign.h"
 #include "fuzz/campaign/report.h"
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
+#include "fuzz/worker/foreign.h"
 #include "properties/fields.h"
 #include "properties/relations.h"
 

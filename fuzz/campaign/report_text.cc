@@ -8,10 +8,10 @@
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
-#include "fuzz/worker/foreign.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/report.h"
+#include "fuzz/worker/foreign.h"
 #include "properties/fields.h"
 
 namespace mlafuzz {
@@ -152,17 +152,16 @@ std::string GapsText(const CampaignOptions& options, const Totals& totals) {
 std::string ReportText(const CampaignOptions& options,
                        const CampaignResult& result, const BuildInfo& build) {
   const Totals& totals = result.totals;
-  std::string text =
-      absl::StrCat(Summary(result), "\n\ntarget ", TargetsText(options.targets),
-                   options.other.has_value()
-                       ? absl::StrCat(" against ", TargetsText(*options.other))
-                       : "",
-                   ", kernels ", absl::StrJoin(options.kernels, ","),
-                   "\ntier ", TierText(options.targets), "; flavour ",
-                   options.engine.flavour, ", ",
-                   build.compiler, "\nkernels built with ", build.kernel_flags,
-                   "\ncommand ", options.command, "\nseed ", options.seed, ", ",
-                   options.jobs, options.jobs == 1 ? " job\n" : " jobs\n");
+  std::string text = absl::StrCat(
+      Summary(result), "\n\ntarget ", TargetsText(options.targets),
+      options.other.has_value()
+          ? absl::StrCat(" against ", TargetsText(*options.other))
+          : "",
+      ", kernels ", absl::StrJoin(options.kernels, ","), "\ntier ",
+      TierText(options.targets), "; flavour ", options.engine.flavour, ", ",
+      build.compiler, "\nkernels built with ", build.kernel_flags, "\ncommand ",
+      options.command, "\nseed ", options.seed, ", ", options.jobs,
+      options.jobs == 1 ? " job\n" : " jobs\n");
   absl::StrAppendFormat(
       &text, "%s cases in %.1f s (%s/s), coverage %d, %s failing checks\n",
       Grouped(totals.cases), result.seconds,

@@ -329,8 +329,9 @@ int Run(const Arguments& arguments, const std::string&) {
     }
   }
   if (arguments.Has("json")) {
-    std::printf("%s\n",
-                ToJson(*readers, ab, *result, engine->flavour, tier).dump(2).c_str());
+    std::printf(
+        "%s\n",
+        ToJson(*readers, ab, *result, engine->flavour, tier).dump(2).c_str());
     return failed ? kExitFound : kExitNothingFound;
   }
   std::printf(

@@ -140,8 +140,7 @@ int Run(const Arguments& arguments, const std::string&) {
   if (AnyForeign(*targets)) {
     // Not the flavour's kernels, and its sanitizers would slow the rest.
     const absl::Status s = BenchApart(
-        *targets,
-        arguments.Has("flavour") ? arguments.Get("flavour") : "plain",
+        *targets, arguments.Has("flavour") ? arguments.Get("flavour") : "plain",
         *seconds);
     return s.ok() ? kExitNothingFound : fail(s);
   }
@@ -162,9 +161,7 @@ int Run(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command BenchCommand() {
-  return {"bench",
-          "",
-          "speed on one core or on a GPU, and where the time goes",
+  return {"bench", "", "speed on one core or on a GPU, and where the time goes",
           WithTargetFlags({{"time", "1s", "for each figure (default 1s)"}}),
           Run};
 }

@@ -1,4 +1,3 @@
-#include "fuzz/worker/foreign.h"
 #include "fuzz/command/campaign_flags.h"
 
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/worker/foreign.h"
 
 namespace mlafuzz {
 namespace {
@@ -136,15 +136,16 @@ int CampaignToExitCode(const CampaignOptions& options) {
   if (!out.ok()) return UsageError(out.status());
   CampaignOptions claimed = options;
   claimed.out_claimed = true;
-  std::printf("mlafuzz: %s%s, kernels %s, flavour %s, tier %s, seed "
+  std::printf(
+      "mlafuzz: %s%s, kernels %s, flavour %s, tier %s, seed "
       "%llu\n",
-              TargetsText(options.targets).c_str(),
-              options.other.has_value()
-                  ? (" against " + TargetsText(*options.other)).c_str()
-                  : "",
-              absl::StrJoin(options.kernels, ",").c_str(),
-              options.engine.flavour.c_str(), TierText(options.targets).c_str(),
-              static_cast<unsigned long long>(options.seed));
+      TargetsText(options.targets).c_str(),
+      options.other.has_value()
+          ? (" against " + TargetsText(*options.other)).c_str()
+          : "",
+      absl::StrJoin(options.kernels, ",").c_str(),
+      options.engine.flavour.c_str(), TierText(options.targets).c_str(),
+      static_cast<unsigned long long>(options.seed));
   for (const std::string& note : options.notes) {
     std::printf("note: %s\n", note.c_str());
   }

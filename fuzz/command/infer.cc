@@ -6,12 +6,12 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "fuzz/worker/foreign.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/foreign.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace mlafuzz {

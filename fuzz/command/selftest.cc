@@ -92,12 +92,12 @@ class SelfTest {
     for (std::size_t i = 0; i < runs->size(); ++i) {
       const CaseRun& run = (*runs)[i];
       if (!run.error().empty()) {
-        return Outcome::Fail(absl::StrCat(cases.cases[i].path, ": ",
-                                          run.error()));
+        return Outcome::Fail(
+            absl::StrCat(cases.cases[i].path, ": ", run.error()));
       }
       if (run.failures_size() != 0) {
-        return Outcome::Fail(absl::StrCat(cases.cases[i].path, ": ",
-                                          run.failures(0).cause()));
+        return Outcome::Fail(
+            absl::StrCat(cases.cases[i].path, ": ", run.failures(0).cause()));
       }
     }
     return {"pass", absl::StrCat(runs->size(), " cases"), {}};
@@ -138,10 +138,10 @@ class SelfTest {
     outcome.figures["executions_to_find"] = first.executions_to_find;
     outcome.figures["field"] = first.failure.field();
     outcome.figures["cause"] = first.failure.cause();
-    outcome.detail = absl::StrCat(
-        first.executions_to_find, " calls, ",
-        first.failure.field().empty() ? first.failure.key()
-                                      : first.failure.field());
+    outcome.detail =
+        absl::StrCat(first.executions_to_find, " calls, ",
+                     first.failure.field().empty() ? first.failure.key()
+                                                   : first.failure.field());
     bool kernel = false;
     for (const Kernel k : entry->kernels) {
       kernel |= first.failure.kernel() == KernelName(k);
@@ -171,8 +171,8 @@ class SelfTest {
       request.add_cases(CanonicalBinary(c.message));
       ++cases;
     }
-    const auto runs = RunInWorkers(engine_, std::move(request), {"gather"},
-                                   WatchdogLimits());
+    const auto runs =
+        RunInWorkers(engine_, std::move(request), {"gather"}, WatchdogLimits());
     if (!runs.ok()) return Outcome::Of(runs.status());
     int hit = 0;
     for (const CaseRun& run : *runs) {
@@ -208,10 +208,10 @@ class SelfTest {
           if (result.right()) {
             ++right;
           } else {
-            wrong.push_back(absl::StrCat(
-                result.puzzle.kernel, ": ", result.puzzle.fault, ", unmapped ",
-                result.puzzle.guard, ": expected ", result.puzzle.expected,
-                ", saw ", result.seen));
+            wrong.push_back(
+                absl::StrCat(result.puzzle.kernel, ": ", result.puzzle.fault,
+                             ", unmapped ", result.puzzle.guard, ": expected ",
+                             result.puzzle.expected, ", saw ", result.seen));
           }
         });
     if (!ran.ok()) return Outcome::Of(ran);
@@ -254,8 +254,8 @@ class SelfTest {
     outcome.figures["relative_l2"] = figures[0].relative_l2();
     outcome.figures["relative_l2_qk_pow2"] = figures[1].relative_l2();
     outcome.figures["ratio"] = ratio;
-    outcome.detail = absl::StrCat("scales by exponent alone: error times ",
-                                  ratio);
+    outcome.detail =
+        absl::StrCat("scales by exponent alone: error times ", ratio);
     if (!(ratio > 1)) outcome.verdict = "fail";
     return outcome;
   }
@@ -337,8 +337,8 @@ int Run(const Arguments& arguments, const std::string&) {
     if (!given.ok()) return fail(given.status());
     seconds = *given;
   }
-  const auto engine = FindEngine(
-      arguments.Has("flavour") ? arguments.Get("flavour") : "plain");
+  const auto engine =
+      FindEngine(arguments.Has("flavour") ? arguments.Get("flavour") : "plain");
   if (!engine.ok()) return fail(engine.status());
   CatchStopSignals();
   std::printf("mlafuzz selftest, tier %s\n", TierText(*targets).c_str());
@@ -376,15 +376,16 @@ int Run(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command SelftestCommand() {
-  return {"selftest",
-          "",
-          "whether the harness sees what it must on this machine",
-          {{"backend", "host|cuda|auto", "where the kernels run (default host)"},
-           {"device", "N", "the GPU of --backend=cuda (default 0)"},
-           {"flavour", "asan+ubsan|plain|race", "build of the kernels"},
-           {"time", "20s", "for each campaign (default 20s)"},
-           {"json", "FILE", "the result (default mlafuzz-selftest.json)"}},
-          Run};
+  return {
+      "selftest",
+      "",
+      "whether the harness sees what it must on this machine",
+      {{"backend", "host|cuda|auto", "where the kernels run (default host)"},
+       {"device", "N", "the GPU of --backend=cuda (default 0)"},
+       {"flavour", "asan+ubsan|plain|race", "build of the kernels"},
+       {"time", "20s", "for each campaign (default 20s)"},
+       {"json", "FILE", "the result (default mlafuzz-selftest.json)"}},
+      Run};
 }
 
 }  // namespace mlafuzz

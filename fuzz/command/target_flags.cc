@@ -26,8 +26,8 @@ void ResolveLibraries(Targets* targets) {
         targets->mutable_decode()}) {
     if (IsForeign(*name)) {
       const std::string path(WithoutDevice(*name).substr(4));
-      *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "", "lib:",
-                           CallersPath(path));
+      *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "",
+                           "lib:", CallersPath(path));
     }
   }
 }
@@ -108,9 +108,8 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
       DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
   if (!name.ok()) {
     if (backend != "auto" || any) {
-      return absl::UnavailableError(
-          absl::StrCat(name.status().message(),
-                       any ? "" : "; --backend=host needs no GPU"));
+      return absl::UnavailableError(absl::StrCat(
+          name.status().message(), any ? "" : "; --backend=host needs no GPU"));
     }
     std::fprintf(stderr, "mlafuzz: on the host, for %s\n",
                  std::string(name.status().message()).c_str());

@@ -25,9 +25,9 @@ bool AnyForeign(const Targets& targets) {
 std::string TierText(const Targets& targets) {
   const std::string& device = targets.device_name();
   if (device.empty()) return "host";
-  return absl::StrCat(absl::StrContains(device, "(sm_120)") ? "sm_120: "
-                                                            : "other GPU: ",
-                      device);
+  return absl::StrCat(
+      absl::StrContains(device, "(sm_120)") ? "sm_120: " : "other GPU: ",
+      device);
 }
 
 double CallSeconds(const Targets& targets) {

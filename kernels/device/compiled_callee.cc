@@ -79,16 +79,15 @@ class Compiled : public wire::Callee {
             common);
       case wire::kConvert:
         if (kernels_.convert == nullptr) break;
-        return StatusOf(
-            kernels_.convert(
-                {.page_size = call.page_size,
-                 .request_ids = tensors.Find(wire::kRequestIds),
-                 .block_table = tensors.Find(wire::kBlockTable),
-                 .token_indices = tensors.Find(wire::kTokenIndices),
-                 .out = tensors.Find(wire::kOut),
-                 .valid_count = tensors.Find(wire::kValidCount)},
-                context),
-            common);
+        return StatusOf(kernels_.convert(
+                            {.page_size = call.page_size,
+                             .request_ids = tensors.Find(wire::kRequestIds),
+                             .block_table = tensors.Find(wire::kBlockTable),
+                             .token_indices = tensors.Find(wire::kTokenIndices),
+                             .out = tensors.Find(wire::kOut),
+                             .valid_count = tensors.Find(wire::kValidCount)},
+                            context),
+                        common);
       case wire::kDecode:
         if (kernels_.decode == nullptr) break;
         return StatusOf(

@@ -67,8 +67,7 @@ std::unique_ptr<DeviceMemory> DeviceMemory::Create(int device, Side side,
   memory->number_ = device;
   memory->side_ = side;
   if (error == cudaSuccess) {
-    error =
-        cudaStreamCreateWithFlags(&memory->stream_, cudaStreamNonBlocking);
+    error = cudaStreamCreateWithFlags(&memory->stream_, cudaStreamNonBlocking);
   }
   void* bytes = nullptr;
   if (error == cudaSuccess) {
@@ -160,8 +159,7 @@ bool DeviceMemory::Prepare(int slot, std::uint64_t bytes, std::string* why) {
   }
   const GuardedSlots::Slot& now = slots_->slot(slot);
   return !Failed(
-      FillPattern(now.data, now.data + old, now.data + now.size, stream_),
-      why);
+      FillPattern(now.data, now.data + old, now.data + now.size, stream_), why);
 }
 
 // A buffer that begins at `begin` in the arena. Flush with an end of its slot,
@@ -219,8 +217,7 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     const bool behind =
         by_schedule ? (draw >> 2 * i & 1) != 0 : side_ == Side::kBehind;
     const bool flush = !by_schedule || (draw >> 2 * i & 2) != 0;
-    const bool refusable =
-        !is_scratch && MayBeRefused(tensors.wire[s].id);
+    const bool refusable = !is_scratch && MayBeRefused(tensors.wire[s].id);
     if (is_scratch) {
       p.copied = false;
       p.size = scratch_bytes;
@@ -228,8 +225,8 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
       p.pinned = nullptr;
       scratch_size_ = scratch_bytes;
       scratch_shape_ = static_cast<std::int64_t>(scratch_bytes);
-      scratch_ = {p.device,         {kDLCUDA, number_}, 1, {kDLUInt, 8, 1},
-                  &scratch_shape_,  &scratch_stride_,   0};
+      scratch_ = {p.device,        {kDLCUDA, number_}, 1, {kDLUInt, 8, 1},
+                  &scratch_shape_, &scratch_stride_,   0};
     } else {
       wire::Tensor& t = tensors.wire[s];
       p.copied = true;
@@ -260,9 +257,8 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
 
 void* DeviceMemory::TakeScratch(std::size_t bytes) {
   std::string why;
-  const std::uint64_t end =
-      (scratch_taken_ + bytes + kScratchAlignment - 1) / kScratchAlignment *
-      kScratchAlignment;
+  const std::uint64_t end = (scratch_taken_ + bytes + kScratchAlignment - 1) /
+                            kScratchAlignment * kScratchAlignment;
   if (!Prepare(kScratch, end, &why)) return nullptr;
   // It grows from the slot's begin.
   Placement& p = placements_.buffers[tensors_];

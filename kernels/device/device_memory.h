@@ -19,17 +19,18 @@ namespace mlafuzz::device {
 //
 //   1. Each tensor's buffer gets a slot of its own, next to one end: which one
 //      follows from the case's schedule, so that an access before it and one
-//      behind it are each an illegal address in some runs. In half of them it is
-//      flush with that end, as far as its alignment allows (at most 16 bytes,
-//      what 128-bit loads ask); in the others, and always where a host check
-//      may refuse it, it is no better aligned than the case promises. Slack
-//      holds a pattern.
+//      behind it are each an illegal address in some runs. In half of them it
+//      is flush with that end, as far as its alignment allows (at most 16
+//      bytes, what 128-bit loads ask); in the others, and always where a host
+//      check may refuse it, it is no better aligned than the case promises.
+//      Slack holds a pattern.
 //   2. Bytes travel through pinned memory, on the call's stream; for one
 //      schedule in eight that stream is busy before, so that kernels which run
 //      on another one see old bytes.
 //   3. After the call buffers are copied back on its stream and the slack is
-//      compared, that far from buffers at the end of a batch. Then the whole device is waited for: what fails late, or on
-//      another stream, fails in this call.
+//      compared, that far from buffers at the end of a batch. Then the whole
+//      device is waited for: what fails late, or on another stream, fails in
+//      this call.
 class DeviceMemory : public wire::CallMemory {
  public:
   enum class Side { kBySchedule, kBefore, kBehind };  // guard next to a buffer

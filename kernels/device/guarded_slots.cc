@@ -49,8 +49,7 @@ std::unique_ptr<GuardedSlots> GuardedSlots::Create(int slots,
   if (!Find("cuMemAddressReserve", &d.reserve) ||
       !Find("cuMemAddressFree", &d.free) || !Find("cuMemCreate", &d.create) ||
       !Find("cuMemRelease", &d.release) || !Find("cuMemMap", &d.map) ||
-      !Find("cuMemUnmap", &d.unmap) ||
-      !Find("cuMemSetAccess", &d.set_access) ||
+      !Find("cuMemUnmap", &d.unmap) || !Find("cuMemSetAccess", &d.set_access) ||
       !Find("cuMemGetAllocationGranularity", &d.granularity)) {
     *why = "the driver has no virtual-memory functions";
     return nullptr;
@@ -96,8 +95,7 @@ bool GuardedSlots::Grow(int i, std::size_t bytes, std::string* why) {
       granule_;
   CUmemGenericAllocationHandle handle = 0;
   const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(slot.data + slot.size);
-  if (driver_->create(&handle, more, &driver_->properties, 0) !=
-      CUDA_SUCCESS) {
+  if (driver_->create(&handle, more, &driver_->properties, 0) != CUDA_SUCCESS) {
     std::size_t left = 0;
     std::size_t total = 0;
     (void)cudaMemGetInfo(&left, &total);

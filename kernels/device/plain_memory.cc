@@ -9,8 +9,8 @@ namespace {
 
 bool Failed(cudaError_t error, std::string* why) {
   if (error == cudaSuccess) return false;
-  *why = std::string(cudaGetErrorName(error)) + ": " +
-         cudaGetErrorString(error);
+  *why =
+      std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
   return true;
 }
 
@@ -61,10 +61,9 @@ bool PlainMemory::Place(const wire::Call&, std::uint64_t scratch_bytes,
       return false;
     }
     buffers_.push_back(buffer + residue);
-    if (t.size != 0 &&
-        Failed(cudaMemcpy(buffers_.back(), arena + t.begin, t.size,
-                          cudaMemcpyHostToDevice),
-               why)) {
+    if (t.size != 0 && Failed(cudaMemcpy(buffers_.back(), arena + t.begin,
+                                         t.size, cudaMemcpyHostToDevice),
+                              why)) {
       return false;
     }
     tensors.views[i] = {buffers_.back() + (t.offset - t.begin),
@@ -89,10 +88,9 @@ bool PlainMemory::Settle(char* arena, wire::CallTensors& tensors, bool,
   if (Failed(cudaDeviceSynchronize(), why)) return false;
   for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
     const wire::Tensor& t = tensors.wire[i];
-    if (t.size != 0 &&
-        Failed(cudaMemcpy(arena + t.begin, buffers_[i], t.size,
-                          cudaMemcpyDeviceToHost),
-               why)) {
+    if (t.size != 0 && Failed(cudaMemcpy(arena + t.begin, buffers_[i], t.size,
+                                         cudaMemcpyDeviceToHost),
+                              why)) {
       return false;
     }
   }

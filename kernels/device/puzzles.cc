@@ -54,16 +54,16 @@ struct Buffer {
   const char* tensor;
 };
 constexpr Buffer kBuffers[] = {
-    {"writer", "kv_c"},          {"writer", "k_pe"},
-    {"writer", "slot_mapping"},  {"writer", "cache"},
-    {"writer", "scratch"},       {"gather", "cache"},
-    {"gather", "dst"},           {"gather", "block_table"},
-    {"gather", "seq_lens"},      {"convert", "request_ids"},
-    {"convert", "block_table"},  {"convert", "token_indices"},
-    {"convert", "out"},          {"convert", "valid_count"},
-    {"decode", "cache"},         {"decode", "q"},
-    {"decode", "indices"},       {"decode", "lengths"},
-    {"decode", "sinks"},         {"decode", "out"},
+    {"writer", "kv_c"},         {"writer", "k_pe"},
+    {"writer", "slot_mapping"}, {"writer", "cache"},
+    {"writer", "scratch"},      {"gather", "cache"},
+    {"gather", "dst"},          {"gather", "block_table"},
+    {"gather", "seq_lens"},     {"convert", "request_ids"},
+    {"convert", "block_table"}, {"convert", "token_indices"},
+    {"convert", "out"},         {"convert", "valid_count"},
+    {"decode", "cache"},        {"decode", "q"},
+    {"decode", "indices"},      {"decode", "lengths"},
+    {"decode", "sinks"},        {"decode", "out"},
     {"decode", "lse"},
 };
 
@@ -93,20 +93,19 @@ std::string Seen(const CaseImage& image, const StepObservation& step) {
     if (tensor.id == stray.tensor) size = tensor.bytes.size();
   }
   const auto end = static_cast<std::int64_t>(size);
-  std::string text = absl::StrCat(
-      "stray ", NameOf(stray.tensor), " ",
-      stray.first >= end ? absl::StrCat("end+", stray.first - end)
-                         : absl::StrCat(stray.first));
+  std::string text =
+      absl::StrCat("stray ", NameOf(stray.tensor), " ",
+                   stray.first >= end ? absl::StrCat("end+", stray.first - end)
+                                      : absl::StrCat(stray.first));
   if (stray.count != 1 || step.strays.size() != 1) {
     absl::StrAppend(&text, " and more");
   }
   return text;
 }
 
-absl::StatusOr<std::vector<Observation>> Run(const std::string& library,
-                                             Backend backend,
-                                             const Puzzle& puzzle,
-                                             absl::Span<const CaseImage> images) {
+absl::StatusOr<std::vector<Observation>> Run(
+    const std::string& library, Backend backend, const Puzzle& puzzle,
+    absl::Span<const CaseImage> images) {
   // The library's process inherits it.
   setenv("MLAFUZZ_FAULT", puzzle.fault.c_str(), 1);
   RunnerLimits limits;
@@ -197,9 +196,8 @@ std::string RunBatchPuzzle(const std::string& library, const Backend& backend) {
     images.push_back(i == kHit ? *writer : *gather);
   }
   // A gather has no k_pe.
-  const auto seen =
-      Run(library, backend, {"writer", "read k_pe -1", "before", "crash"},
-          images);
+  const auto seen = Run(library, backend,
+                        {"writer", "read k_pe -1", "before", "crash"}, images);
   if (!seen.ok()) return std::string(seen.status().message());
   for (std::size_t i = 0; i < images.size(); ++i) {
     const CallStatus want =

@@ -19,6 +19,13 @@
 #include "kernels/foreign/library_callee.h"
 #include "kernels/foreign/runner_loop.h"
 
+#if __has_feature(address_sanitizer)
+// CUDA maps memory where ASan would protect the gap of its shadow.
+extern "C" const char* __asan_default_options() {
+  return "protect_shadow_gap=0";
+}
+#endif
+
 int main(int argc, char** argv) {
   using mlafuzz::device::DeviceMemory;
   if (argc != 5 || !mlafuzz::wire::Enter()) {
@@ -32,15 +39,14 @@ int main(int argc, char** argv) {
   std::unique_ptr<mlafuzz::wire::CallMemory> memory;
   if (side == "plain") {
     mlafuzz::wire::LeaveThroughExit();
-    memory =
-        mlafuzz::device::PlainMemory::Create(std::atoi(argv[1]), &why);
+    memory = mlafuzz::device::PlainMemory::Create(std::atoi(argv[1]), &why);
   } else {
-    memory = DeviceMemory::Create(
-        std::atoi(argv[1]),
-        side == "before"   ? DeviceMemory::Side::kBefore
-        : side == "behind" ? DeviceMemory::Side::kBehind
-                           : DeviceMemory::Side::kBySchedule,
-        &why);
+    memory = DeviceMemory::Create(std::atoi(argv[1]),
+                                  side == "before" ? DeviceMemory::Side::kBefore
+                                  : side == "behind"
+                                      ? DeviceMemory::Side::kBehind
+                                      : DeviceMemory::Side::kBySchedule,
+                                  &why);
   }
   if (memory == nullptr) {
     mlafuzz::wire::SayLoadFailed("no GPU to run on: " + why);

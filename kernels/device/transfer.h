@@ -13,10 +13,10 @@ inline constexpr int kMostBuffers = 12;
 
 // One buffer in its slot. Pinned and device addresses are equal modulo 16.
 struct Placement {
-  char* pinned = nullptr;     // host memory that the device can reach
-  char* device = nullptr;     // [device, device + size)
-  std::uint64_t size = 0;     // bytes
-  char* slot = nullptr;       // mapped: [slot, slot + slot_size)
+  char* pinned = nullptr;  // host memory that the device can reach
+  char* device = nullptr;  // [device, device + size)
+  std::uint64_t size = 0;  // bytes
+  char* slot = nullptr;    // mapped: [slot, slot + slot_size)
   std::uint64_t slot_size = 0;
   // Bytes of the slot that may not hold the pattern: the last call's buffer.
   char* stale_begin = nullptr;

@@ -327,7 +327,8 @@ class Processes : public ForeignExecutor {
           {wire::kCache, flight.pool, flight.image->pool.bytes.size()}};
       for (std::size_t t = 0; t < step.tensors.size(); ++t) {
         buffers.push_back({static_cast<std::uint32_t>(step.tensors[t].id),
-                           flight.staged.data[t], step.tensors[t].bytes.size()});
+                           flight.staged.data[t],
+                           step.tensors[t].bytes.size()});
       }
       batch.encoder.NextCall(std::move(buffers));
       const Case* const source = flight.image->source;

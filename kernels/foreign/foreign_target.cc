@@ -38,8 +38,7 @@ absl::StatusOr<std::unique_ptr<RunnerProcess>> StartRunner(
 
 bool RunsOn(const TargetDescription& description, bool cuda) {
   if (description.devices().empty()) return !cuda;
-  const auto device =
-      cuda ? TargetDescription::CUDA : TargetDescription::HOST;
+  const auto device = cuda ? TargetDescription::CUDA : TargetDescription::HOST;
   return std::find(description.devices().begin(), description.devices().end(),
                    device) != description.devices().end();
 }
@@ -126,8 +125,9 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
     return fail(backend.cuda
                     ? "its description does not list CUDA among its devices; "
                       "add `devices: CUDA` if it takes device memory"
-                    : "its description lists CUDA alone; use "
-                      "--backend=cuda");
+                    : absl::StrCat("its description lists CUDA alone; use "
+                                   "--backend=cuda, or cuda:lib:",
+                                   path));
   }
   return target;
 }

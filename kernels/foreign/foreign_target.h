@@ -33,9 +33,9 @@ Backend& DefaultCudaBackend();
 absl::StatusOr<std::string> DescribeDevice(const Backend& backend);
 
 // Kernels that run in a process of their own: those of a shared library, and on
-// a GPU also those that are compiled in. Runs only through an executor that knows
-// processes (MakeExecutor of kernels/foreign/executor.h): called directly, it
-// answers with an error.
+// a GPU also those that are compiled in. Runs only through an executor that
+// knows processes (MakeExecutor of kernels/foreign/executor.h): called
+// directly, it answers with an error.
 class ForeignTarget : public Target {
  public:
   // Loads the library in a runner once, to read its description.

@@ -23,8 +23,8 @@ class ArenaMemory : public CallMemory {
              CallTensors& tensors, std::string*) override {
     bytes_.resize(scratch_bytes);
     size_ = static_cast<std::int64_t>(scratch_bytes);
-    scratch_ = {bytes_.data(), {kDLCPU, 0}, 1, {kDLUInt, 8, 1}, &size_,
-                &stride_,      0};
+    scratch_ = {bytes_.data(), {kDLCPU, 0}, 1, {kDLUInt, 8, 1},
+                &size_,        &stride_,    0};
     tensors.views.resize(tensors.wire.size());
     for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
       Tensor& t = tensors.wire[i];

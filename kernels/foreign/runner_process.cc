@@ -121,8 +121,8 @@ absl::StatusOr<std::string> FindRunner(bool device) {
     char self[4096];
     const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     const std::string program(self, n > 0 ? static_cast<std::size_t>(n) : 0);
-    const std::string base = absl::StrCat("/", absl::string_view(label).substr(
-                                                   std::strlen("kernels/")));
+    const std::string base = absl::StrCat(
+        "/", absl::string_view(label).substr(std::strlen("kernels/")));
     // In the runfiles of this program or test, or beside it in an archive.
     places = {
         absl::StrCat(program, ".runfiles/mlafuzz/", label),
@@ -144,8 +144,7 @@ absl::StatusOr<std::string> FindRunner(bool device) {
   for (const std::string& place : places) {
     absl::StrAppend(&text, &place == &places[0] ? "" : ", ", place);
   }
-  return absl::NotFoundError(
-      absl::StrCat(text, "; name it in $", variable));
+  return absl::NotFoundError(absl::StrCat(text, "; name it in $", variable));
 }
 
 const char* RunnerProcess::Mechanism() {
@@ -274,8 +273,7 @@ absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
 
 absl::Status RunnerProcess::ReadHello() {
   const auto fail = [this](absl::string_view why) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(program_.name, ": ", why));
+    return absl::InvalidArgumentError(absl::StrCat(program_.name, ": ", why));
   };
   const Wait wait = AwaitFrame(limits_.start_seconds);
   if (wait == Wait::kTimeout) {
@@ -340,9 +338,9 @@ bool RunnerProcess::ParseReplies(std::size_t calls,
         payload.size() - at < result.message_length) {
       return false;
     }
-    replies->push_back(
-        {result.status, Printable(payload.substr(at, result.message_length)),
-         {}});
+    replies->push_back({result.status,
+                        Printable(payload.substr(at, result.message_length)),
+                        {}});
     at += result.message_length;
     if ((payload.size() - at) / sizeof(wire::Stray) < result.strays) {
       return false;

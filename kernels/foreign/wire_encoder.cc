@@ -59,7 +59,8 @@ CallResult WireEncoder::End(Kernel kernel, const LaunchContext& context,
   return CallResult::Ok();
 }
 
-CallResult WireEncoder::Write(const WriteArgs& args, const LaunchContext& context) {
+CallResult WireEncoder::Write(const WriteArgs& args,
+                              const LaunchContext& context) {
   Add(TensorId::kKvC, args.kv_c);
   Add(TensorId::kKPe, args.k_pe);
   Add(TensorId::kSlotMapping, args.slot_mapping);
@@ -69,7 +70,8 @@ CallResult WireEncoder::Write(const WriteArgs& args, const LaunchContext& contex
   return End(Kernel::kWriter, context, call);
 }
 
-CallResult WireEncoder::Gather(const GatherArgs& args, const LaunchContext& context) {
+CallResult WireEncoder::Gather(const GatherArgs& args,
+                               const LaunchContext& context) {
   Add(wire::kCache, args.cache);
   Add(TensorId::kDst, args.dst);
   Add(TensorId::kBlockTable, args.block_table);
@@ -94,7 +96,8 @@ CallResult WireEncoder::ConvertIndices(const ConvertArgs& args,
   return End(Kernel::kConvert, context, call);
 }
 
-CallResult WireEncoder::Decode(const DecodeArgs& args, const LaunchContext& context) {
+CallResult WireEncoder::Decode(const DecodeArgs& args,
+                               const LaunchContext& context) {
   Add(wire::kCache, args.cache);
   Add(TensorId::kQ, args.q);
   Add(TensorId::kIndices, args.indices);

@@ -6,12 +6,11 @@
 //   misaligned TENSOR    16 bytes from an odd address
 //   far-write            at slot 2^32 of the cache
 //   loop                 a kernel that does not end
-//   late                 a fault on a stream of its own, after the call returned
-//   swallowed            a fault that the library has seen and does not mention
-//   trap                 the kernel gives up
-//   launch               a launch that CUDA refuses, not mentioned either
-//   null-host            the host code itself crashes
-//   none                 nothing
+//   late                 a fault on a stream of its own, after the call
+//   returned swallowed            a fault that the library has seen and does
+//   not mention trap                 the kernel gives up launch               a
+//   launch that CUDA refuses, not mentioned either null-host            the
+//   host code itself crashes none                 nothing
 
 #include <cuda_runtime.h>
 
@@ -67,7 +66,8 @@ struct Named {
 };
 
 template <int kCount>
-std::int32_t Misbehave(const MlafuzzCall* call, const Named (&tensors)[kCount]) {
+std::int32_t Misbehave(const MlafuzzCall* call,
+                       const Named (&tensors)[kCount]) {
   const char* fault = std::getenv("MLAFUZZ_FAULT");
   char what[32] = "none";
   char name[32] = "";
@@ -157,8 +157,12 @@ std::int32_t DecodeCall(const MlafuzzCall* call, const MlafuzzDecode* d) {
 
 extern "C" const MlafuzzTarget* mlafuzz_target(void) {
   static const MlafuzzTarget target = {
-      sizeof(MlafuzzTarget), MLAFUZZ_TARGET_ABI,
+      sizeof(MlafuzzTarget),
+      MLAFUZZ_TARGET_ABI,
       "name: \"faults\" devices: CUDA scratch_bytes: 4096",
-      WriteCall, GatherCall, ConvertCall, DecodeCall};
+      WriteCall,
+      GatherCall,
+      ConvertCall,
+      DecodeCall};
   return &target;
 }
