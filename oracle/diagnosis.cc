@@ -84,12 +84,6 @@ class Diagnostician {
     d.also.push_back(std::move(key));
   }
 
-  static void AddOpen(Diagnosis& d, const std::string& key) {
-    const std::size_t before = d.also.size();
-    AddTo(d, key);
-    if (d.also.size() > before) d.open.push_back(key);
-  }
-
   // ---- 1. endings
 
   Diagnosis ByEnding() {
@@ -759,7 +753,7 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
             .key = std::move(why.key),
             .cause = std::move(why.cause),
             .also = std::move(why.also),
-            .open = std::move(why.open),
+            .possible = std::move(why.possible),
             .exact = exact};
   }
   return Diagnostician(contract, image, check.step, history,

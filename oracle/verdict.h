@@ -58,9 +58,6 @@ struct Diagnosis {
   std::string cause;
   // Keys of other explanations that predict this one observation as well.
   std::vector<std::string> also;
-  // Of those, the ones that forbid nothing that was seen, but predict nothing
-  // of it either: they let come back what they do not say.
-  std::vector<std::string> open;
   // Keys of rules that forbid nothing of what is seen, but predict nothing of
   // it either, and do not explain it: a later failure may show that it was one
   // of them.

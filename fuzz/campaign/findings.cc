@@ -89,6 +89,7 @@ bool FindingSet::Settle(std::size_t number, const SettleResult& result,
   finding.settled = true;
   finding.heard = result.heard();
   finding.alike = result.alike();
+  finding.others = result.others();
   const CauseKeys causes(result.causes().begin(), result.causes().end());
   const bool renames = finding.failure.key() != causes[0];
   const bool replaces = !result.case_binary().empty() &&

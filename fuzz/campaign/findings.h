@@ -32,6 +32,7 @@ struct Finding {
   bool settled = false;
   std::uint64_t heard = 0;
   std::uint64_t alike = 0;
+  std::uint64_t others = 0;  // of the further cases, that failed otherwise
   // Written files, relative to the output folder.
   std::string case_file;
   std::string minimal_file;

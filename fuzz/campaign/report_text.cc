@@ -59,10 +59,18 @@ std::string CauseText(const Finding& finding) {
                     absl::StrJoin(f.also(), ", "), "\n");
   }
   if (finding.settled) {
+    // Where most fail otherwise it may explain these by chance.
+    const bool doubtful = finding.others > finding.alike;
     absl::StrAppend(&text, "  cause ",
-                    f.also_size() > 0 ? "not settled" : "settled", " by ",
-                    finding.heard, " further cases, ", finding.alike,
-                    " of which fail by it\n");
+                    doubtful            ? "in doubt"
+                    : f.also_size() > 0 ? "not settled"
+                                        : "settled",
+                    " by ", finding.heard, " further cases, ", finding.alike,
+                    " of which fail by it");
+    if (finding.others > 0) {
+      absl::StrAppend(&text, " and ", finding.others, " otherwise");
+    }
+    text += "\n";
   }
   return text;
 }

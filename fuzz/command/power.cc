@@ -136,6 +136,20 @@ int Run(const Arguments& arguments, const std::string&) {
   if (arguments.Has("target")) {
     const std::string names = arguments.Get("target");
     wanted = absl::StrSplit(names, ',');
+    for (const std::string& name : wanted) {
+      const bool known = std::any_of(AllTargets().begin(), AllTargets().end(),
+                                     [&](const TargetInfo& info) {
+                                       return info.name == name &&
+                                              absl::StartsWith(name, "mutant:");
+                                     });
+      if (known) continue;
+      return fail(absl::InvalidArgumentError(
+          absl::StrCat("no wrong twin is named \"", name,
+                       "\"; `mlafuzz targets` lists them, mutant:...")));
+    }
+  }
+  if (settings.seeds == 0) {
+    return fail(absl::InvalidArgumentError("--seeds must be at least 1"));
   }
   std::printf(
       "Kernel executions through the first failure, %s, one job, %d seeds, at "

@@ -292,6 +292,21 @@ absl::StatusOr<std::vector<std::string>> ReadKernels(const Arguments& arguments,
     }
     kernels.push_back(kernel);
   }
+  // Nor would a library that has none of them.
+  for (const std::string* name :
+       {&targets.all(), &targets.writer(), &targets.gather(),
+        &targets.convert(), &targets.decode()}) {
+    if (!IsForeign(*name)) continue;
+    const std::vector<Kernel> own = KernelsUnderTest(targets);
+    if (std::none_of(own.begin(), own.end(), [&](Kernel kernel) {
+          return std::find(kernels.begin(), kernels.end(),
+                           KernelName(kernel)) != kernels.end();
+        })) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--kernels=", typed, " has none of the kernels of ",
+                       *name, "; `mlafuzz targets --check` says which it has"));
+    }
+  }
   // A wrong twin that is never called would look right.
   const std::vector<Replacement> replaced = Replacements(targets);
   for (const Replacement& r : replaced) {

@@ -21,9 +21,6 @@ Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
   for (const std::string& key : why.also) {
     failure.add_also(absl::StrCat(failure.kernel(), "/", key));
   }
-  for (const std::string& key : why.open) {
-    failure.add_open(absl::StrCat(failure.kernel(), "/", key));
-  }
   for (const std::string& key : why.possible) {
     failure.add_possible(absl::StrCat(failure.kernel(), "/", key));
   }

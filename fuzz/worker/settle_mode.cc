@@ -137,7 +137,7 @@ class Settler {
     // The first failing step alone: what it leaves behind may spoil others.
     for (const auto& checks : FailuresBySteps(result)) {
       if (KernelName(checks[0]->kernel) != kernel_) continue;
-      CauseKeys keys, open;
+      CauseKeys keys;
       std::vector<Failure> failures;
       for (const Check* check : checks) {
         failures.push_back(
@@ -146,10 +146,8 @@ class Settler {
         keys.insert(keys.end(), more.begin(), more.end());
         keys.possible.insert(keys.possible.end(), more.possible.begin(),
                              more.possible.end());
-        open.insert(open.end(), failures.back().open().begin(),
-                    failures.back().open().end());
       }
-      if (settlement_.Fails(keys, open)) Keep(failures, canonical);
+      if (settlement_.Fails(keys)) Keep(failures, canonical);
       return;
     }
     std::set<int> passed;
@@ -175,6 +173,7 @@ class Settler {
     result.mutable_causes()->Assign(causes.begin(), causes.end());
     result.set_heard(static_cast<std::uint64_t>(heard));
     result.set_alike(static_cast<std::uint64_t>(settlement_.alike()));
+    result.set_others(static_cast<std::uint64_t>(settlement_.others()));
     if (const Telling* best = Showing(causes[0]); best != nullptr) {
       *result.mutable_failure() = best->failure;
       result.set_case_binary(best->case_binary);

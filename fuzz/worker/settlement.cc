@@ -18,7 +18,7 @@ Settlement::Settlement(CauseKeys explanations)
   left_ = std::move(explanations);
 }
 
-bool Settlement::Fails(const CauseKeys& explanations, const CauseKeys& open) {
+bool Settlement::Fails(const CauseKeys& explanations) {
   CauseKeys common;
   for (const std::string& cause : left_) {
     if (Contains(explanations, cause)) common.push_back(cause);
@@ -26,22 +26,26 @@ bool Settlement::Fails(const CauseKeys& explanations, const CauseKeys& open) {
   // Of what was possible: explained by it now, still possible, or ruled out.
   CauseKeys still;
   CauseKeys proven;
+  bool proof = false;
   for (const std::string& cause : unproven_) {
-    if (Contains(explanations, cause) && !Contains(open, cause)) {
-      proven.push_back(cause);
-    } else if (Contains(explanations, cause) ||
-               std::find(explanations.possible.begin(),
+    if (Contains(explanations, cause)) {
+      proof = true;
+      (++proofs_[cause] < kProofs ? still : proven).push_back(cause);
+    } else if (std::find(explanations.possible.begin(),
                          explanations.possible.end(),
                          cause) != explanations.possible.end()) {
       still.push_back(cause);
     }
   }
-  if (common.empty() && proven.empty()) return false;
+  if (common.empty() && !proof) {
+    ++others_;
+    return false;
+  }
   unproven_ = std::move(still);
-  common.insert(common.end(), proven.begin(), proven.end());
-  left_ = std::move(common);
-  for (const std::string& cause : left_) {
-    if (!Contains(open, cause)) ++predictions_[cause];
+  if (!proven.empty()) {
+    left_ = std::move(proven);
+  } else if (!common.empty()) {
+    left_ = std::move(common);
   }
   ++alike_;
   return true;
@@ -53,11 +57,6 @@ void Settlement::RuledOut(const std::string& cause) {
 
 bool Settlement::IsRuledOut(const std::string& cause) const {
   return Contains(ruled_out_, cause);
-}
-
-int Settlement::Predictions(const std::string& cause) const {
-  const auto found = predictions_.find(cause);
-  return found == predictions_.end() ? 0 : found->second;
 }
 
 }  // namespace mlafuzz

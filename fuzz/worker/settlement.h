@@ -1,10 +1,8 @@
 #ifndef MLAFUZZ_FUZZ_WORKER_SETTLEMENT_H_
 #define MLAFUZZ_FUZZ_WORKER_SETTLEMENT_H_
 
-#include <algorithm>
 #include <map>
 #include <string>
-#include <vector>
 
 #include "fuzz/worker/known_causes.h"
 
@@ -19,21 +17,18 @@ namespace mlafuzz {
 //      end it: a kernel may keep a wrong rule under some condition alone. Such
 //      a cause gives way to one that no case rules out, if that too explains
 //      every failing case.
-//   3. What a rule leaves open (memory outside of the tensors) it does not
-//      forbid, whatever comes back. A cause that predicted nothing in any case
-//      gives way to one that predicted what came back in kPredictions.
-//   4. What is only possible in the finding's own case (CauseKeys::possible) is
-//      no cause of it until a failing case is explained by it.
+//   3. What is only possible in the finding's own case (CauseKeys::possible) is
+//      no cause of it until kProofs failing cases are explained by it and none
+//      speaks against it: one alone may be so by chance.
 class Settlement {
  public:
   // Of the finding's own case, the best first.
   explicit Settlement(CauseKeys explanations);
 
-  static constexpr int kPredictions = 4;
+  static constexpr int kProofs = 3;
 
-  // Of a case that fails; `open`: explanations that predict nothing of it.
-  // False if it shares none.
-  bool Fails(const CauseKeys& explanations, const CauseKeys& open = {});
+  // Of a case that fails. False if it shares none.
+  bool Fails(const CauseKeys& explanations);
   // A case that passes rules `cause` out. `testable` below says of which causes
   // that can be said at all.
   void RuledOut(const std::string& cause);
@@ -46,14 +41,10 @@ class Settlement {
   // which a prediction follows; no other makes a cause give way.
   template <typename Testable>
   CauseKeys Causes(Testable testable) const {
-    const bool predicted =
-        std::any_of(left_.begin(), left_.end(), [&](const std::string& cause) {
-          return testable(cause) && Predictions(cause) >= kPredictions;
-        });
     CauseKeys standing;
     bool any = false;
     for (const std::string& cause : left_) {
-      if (IsRuledOut(cause) || (predicted && Predictions(cause) == 0)) continue;
+      if (IsRuledOut(cause)) continue;
       standing.push_back(cause);
       any |= testable(cause);
     }
@@ -62,16 +53,18 @@ class Settlement {
 
   // Failing cases that share explanations.
   int alike() const { return alike_; }
+  // Failing cases that share none.
+  int others() const { return others_; }
 
  private:
   bool IsRuledOut(const std::string& cause) const;
-  int Predictions(const std::string& cause) const;
 
   CauseKeys left_;
   CauseKeys unproven_;
   CauseKeys ruled_out_;
-  std::map<std::string, int> predictions_;  // of failing cases
+  std::map<std::string, int> proofs_;  // of what is unproven
   int alike_ = 0;
+  int others_ = 0;
 };
 
 }  // namespace mlafuzz

@@ -167,6 +167,21 @@ TEST(ForeignExecutor, WritesPastBuffersAreSeen) {
   ASSERT_EQ(seen[1].steps[0].strays.size(), 2u);
 }
 
+TEST(ForeignExecutor, ScratchHasRedzonesAndHoldsAnything) {
+  std::vector<Observation> seen;
+  const auto executor = MakeForeignExecutor();
+  ASSERT_TRUE(
+      executor->Run(Load("overruns_scratch"), Cases({1, 3, 3, 2}), &seen).ok());
+  EXPECT_TRUE(SameAsBuiltin(Conversion(1), seen[0]));
+  EXPECT_TRUE(SameAsBuiltin(Conversion(2), seen[3]));
+  for (const int i : {1, 2}) {
+    EXPECT_EQ(seen[i].steps[0].status, CallStatus::kFault);
+    EXPECT_EQ(seen[i].steps[0].message,
+              "writes 2 bytes outside of its scratch memory, from byte -1 to "
+              "100");
+  }
+}
+
 TEST(ForeignExecutor, UnwrittenOutputHoldsPoison) {
   std::vector<Observation> seen;
   const auto executor = MakeForeignExecutor();

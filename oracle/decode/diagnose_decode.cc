@@ -116,9 +116,11 @@ class Diagnostician {
   }
 
   // Rules that read rows outside the pool, which the declared one does not:
-  // what comes of that, a crash or a report, is theirs.
+  // what comes of that, a crash or a report, is theirs. Not that something was
+  // written.
   DecodeDiagnosis ByOutsideReads() const {
     DecodeDiagnosis first;
+    if (!observed_.strays.empty()) return first;
     for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
       if (ExpectDecode(n.contract, image_, index_, before_).outside_reads ==
           0) {
@@ -243,9 +245,9 @@ class Diagnostician {
     }
     DecodeDiagnosis first = std::move(all[0]);
     for (std::size_t i = 1; i < all.size(); ++i) AddTo(first, all[i].key);
-    // What forbids nothing that was seen explains it too, if not by itself.
+    // What forbids nothing that was seen does not explain it by itself.
     for (const Explanations* part : {&rules, &others}) {
-      for (const std::string& key : part->open) AddOpen(first, key);
+      for (const std::string& key : part->open) AddPossible(first, key);
     }
     AddImpostors(first);
     return first;
@@ -259,10 +261,12 @@ class Diagnostician {
     d.also.push_back(key);
   }
 
-  static void AddOpen(DecodeDiagnosis& d, const std::string& key) {
-    const std::size_t before = d.also.size();
-    AddTo(d, key);
-    if (d.also.size() > before) d.open.push_back(key);
+  static void AddPossible(DecodeDiagnosis& d, const std::string& key) {
+    if (key == d.key ||
+        std::find(d.also.begin(), d.also.end(), key) != d.also.end()) {
+      return;
+    }
+    d.possible.push_back(key);
   }
 
   // Who writes nothing, or returns its input, may by chance leave what some
@@ -416,7 +420,7 @@ class Diagnostician {
                  "or Inf"};
         AddTo(d, key);
       }
-      for (const std::string& other : possible_) AddOpen(d, other);
+      for (const std::string& other : possible_) AddPossible(d, other);
       AddTo(d, kWrong);
       AddImpostors(d);
       return d;

@@ -32,7 +32,7 @@ struct DecodeDiagnosis {
   std::string key;
   std::string cause;
   std::vector<std::string> also;
-  std::vector<std::string> open;
+  std::vector<std::string> possible;
 };
 
 // Searches the neighbours of the contract for those that explain output and LSE

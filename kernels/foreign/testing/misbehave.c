@@ -31,7 +31,8 @@ enum {
   LIES_ABOUT_STATUS,
   PRINTS,
   ERRORS,
-  ERRORS_IN_BYTES
+  ERRORS_IN_BYTES,
+  OVERRUNS_SCRATCH /* by one byte, and it expects old bytes there */
 };
 
 static int32_t Value(const DLTensor* t, int64_t row, int64_t column) {
@@ -58,6 +59,14 @@ static volatile char sink;
 
 /* Called for three tokens and more. */
 static int32_t Misbehave(const MlafuzzCall* call, const MlafuzzConvert* args) {
+  if (MISBEHAVE == OVERRUNS_SCRATCH) {
+    char* scratch = (char*)call->scratch->data;
+    /* Zero at first, or what a call left: neither may be relied on. */
+    if (scratch[0] == 0 || scratch[0] == 77) return MLAFUZZ_ERROR;
+    scratch[0] = 77;
+    scratch[100] ^= 1;
+    scratch[-1] ^= 1;
+  }
   (void)call;
   switch (MISBEHAVE) {
     case SEGFAULT:
@@ -168,7 +177,9 @@ __attribute__((constructor)) static void Start(void) {
 const MlafuzzTarget* mlafuzz_target(void) {
   static const MlafuzzTarget target = {sizeof(MlafuzzTarget),
                                        MLAFUZZ_TARGET_ABI,
-                                       "name: 'index conversion for tests'",
+                                       MISBEHAVE == OVERRUNS_SCRATCH
+                                           ? "name: 'scratch' scratch_bytes: 100"
+                                           : "name: 'index conversion for tests'",
                                        NULL,
                                        NULL,
                                        Convert,
