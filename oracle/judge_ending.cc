@@ -6,13 +6,14 @@
 
 namespace mlafuzz::oracle {
 
-void EndingJudge::Add(const char* property, Verdict verdict,
-                      std::string detail) {
+void EndingJudge::Add(const char* property, Verdict verdict, std::string detail,
+                      double of_bound) {
   checks_->push_back({.step = step_,
                       .kernel = kernel_,
                       .property = property,
                       .verdict = verdict,
-                      .detail = std::move(detail)});
+                      .detail = std::move(detail),
+                      .of_bound = of_bound});
 }
 
 bool EndingJudge::EndedAbnormally() {

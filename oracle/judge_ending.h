@@ -21,7 +21,8 @@ class EndingJudge {
               std::vector<Check>* checks)
       : step_(step), kernel_(kernel), observed_(observed), checks_(checks) {}
 
-  void Add(const char* property, Verdict verdict, std::string detail = "");
+  void Add(const char* property, Verdict verdict, std::string detail = "",
+           double of_bound = 0);
 
   // A process that died, hung or spoke nonsense is its own verdict. False: it
   // did not.

@@ -79,6 +79,9 @@ struct Check {
   // Of a relation whose rerun the oracle finds wrong by itself: why. Null
   // elsewhere.
   std::shared_ptr<const Diagnosis> why;
+  // Of a bounded value, the LSE of a decode: the largest share of its bound
+  // that an error had; above 1 it is a failure. 0 where nothing is bounded.
+  double of_bound = 0;
 };
 
 }  // namespace mlafuzz

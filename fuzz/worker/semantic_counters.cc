@@ -1,5 +1,6 @@
 #include "fuzz/worker/semantic_counters.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -38,6 +39,13 @@ std::uint32_t HashOf(const std::string& text) {
 
 }  // namespace
 
+int BoundBucket(double of_bound) {
+  // NaN too: it is in no range.
+  if (!(of_bound > 0x1p-8)) return 0;
+  if (of_bound > 1) return 9;
+  return 9 + static_cast<int>(std::ceil(std::log2(of_bound))) - 1;
+}
+
 void CountSemantics(const CaseResult& result) {
   const std::vector<int> knobs = ExercisedKnobs(result.image);
   for (std::size_t i = 0; i < knobs.size(); ++i) {
@@ -63,6 +71,10 @@ void CountSemantics(const CaseResult& result) {
     ending(Hash({2, static_cast<std::uint32_t>(check.kernel),
                  HashOf(check.property),
                  static_cast<std::uint32_t>(check.verdict)}));
+    if (check.of_bound > 0) {
+      ending(Hash({3, static_cast<std::uint32_t>(check.kernel),
+                   static_cast<std::uint32_t>(BoundBucket(check.of_bound))}));
+    }
   }
 }
 

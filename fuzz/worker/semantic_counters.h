@@ -12,11 +12,16 @@ namespace mlafuzz {
 //   - pairs of the value classes (corpus/knobs.h) that it exercised: scale
 //     exponents, masks, widths, page geometry, lengths at dispatch thresholds;
 //   - how each kernel's call ended, refusals among them;
-//   - which properties had something to say, and their verdicts.
+//   - which properties had something to say, and their verdicts;
+//   - how much of its bound the error of a decode's LSE took (BoundBucket).
 //
 // libFuzzer clears the counters before each input. In this process alone: the
 // target's cannot reach them.
 void CountSemantics(const CaseResult& result);
+
+// Check::of_bound by powers of two: 0 for up to 2^-8 and for none, 8 for the
+// last half of the bound, 9 for beyond it.
+int BoundBucket(double of_bound);
 
 }  // namespace mlafuzz
 

@@ -56,8 +56,9 @@ class StepJudge {
   }
 
  private:
-  void Add(const char* property, Verdict verdict, std::string detail = "") {
-    ending_.Add(property, verdict, std::move(detail));
+  void Add(const char* property, Verdict verdict, std::string detail = "",
+           double of_bound = 0) {
+    ending_.Add(property, verdict, std::move(detail), of_bound);
   }
 
   // Changed bytes of the pool, which a decode only reads.
@@ -88,11 +89,18 @@ class StepJudge {
         ExpectDecode(contract_, image_, index_, before_);
     std::int64_t wrong_out = 0, wrong_lse = 0, settled_out = 0, settled_lse = 0;
     std::string first_out, first_lse;
+    double lse_of_bound = 0;
     for (std::int64_t row = 0; row < expected.rows(); ++row) {
       const std::int64_t query = row / expected.heads;
       const std::int64_t head = row % expected.heads;
       const std::size_t r = static_cast<std::size_t>(row);
       settled_lse += std::isinf(expected.lse_bound[r]) ? 0 : 1;
+      const double bound = expected.lse_bound[r];
+      if (std::isfinite(expected.lse[r]) && std::isfinite(rows.Lse(row)) &&
+          bound > 0 && std::isfinite(bound)) {
+        lse_of_bound = std::max(
+            lse_of_bound, std::fabs(rows.Lse(row) - expected.lse[r]) / bound);
+      }
       if (!rows.LseMatches(expected, row) && wrong_lse++ == 0) {
         first_lse = absl::StrFormat(
             "lse[%d, %d]: expected %s, got %.9g", query, head,
@@ -121,10 +129,11 @@ class StepJudge {
     }
     if (wrong_lse == 0) {
       Add(property::kDecodeLse,
-          settled_lse == 0 ? Verdict::kUninformative : Verdict::kPass);
+          settled_lse == 0 ? Verdict::kUninformative : Verdict::kPass, "",
+          lse_of_bound);
     } else {
       Add(property::kDecodeLse, Verdict::kFail,
-          absl::StrCat(first_lse, " (", wrong_lse, " values)"));
+          absl::StrCat(first_lse, " (", wrong_lse, " values)"), lse_of_bound);
     }
     const std::int64_t pool = ChangedPoolBytes();
     const std::int64_t gaps = rows.StrayGapBytes();

@@ -376,6 +376,31 @@ DecodeDiagnosis Named(const Contract& wrong, const CaseImage& image) {
   return DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
 }
 
+// How much of the LSE's bound was used is told, of passes too.
+TEST(JudgeDecode, TheShareOfTheBoundIsTold) {
+  const Case c = PlainCase();
+  const CaseImage image = ImageOf(c);
+  const Contract contract = BuiltinContract();
+  StepObservation seen = Observe(contract, image);
+  const auto share = [&] {
+    for (const Check& check : Checks(contract, image, seen)) {
+      if (check.property == property::kDecodeLse) return check.of_bound;
+    }
+    return -1.0;
+  };
+  const double before = share();
+  EXPECT_GE(before, 0);
+  EXPECT_LE(before, 1);
+  for (std::size_t i = 0; i < image.steps[0].tensors.size(); ++i) {
+    if (image.steps[0].tensors[i].id != TensorId::kLse) continue;
+    float lse;
+    std::memcpy(&lse, seen.outputs[i].data(), sizeof lse);
+    lse += 1;
+    std::memcpy(seen.outputs[i].data(), &lse, sizeof lse);
+  }
+  EXPECT_GT(share(), 1);
+}
+
 // Where a case shows one side of two wrong ones, the other stays possible.
 TEST(JudgeDecode, WhatACaseLeavesOpenIsKept) {
   Case c = PlainCase();
