@@ -83,8 +83,11 @@ CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
     }
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) {
-      // What a campaign puts beside its cases.
-      if (fs::path(file).filename() == "explanation.txt") continue;
+      // What a campaign, or a person, puts beside cases.
+      if (fs::path(file).filename() == "explanation.txt" ||
+          fs::path(file).extension() == ".md") {
+        continue;
+      }
       ReadOne(file, all);
     }
   }

@@ -167,6 +167,19 @@ TEST(ForeignExecutor, WritesPastBuffersAreSeen) {
   ASSERT_EQ(seen[1].steps[0].strays.size(), 2u);
 }
 
+// The limit is 64 MiB, and no call takes as long as a look at it.
+TEST(ForeignExecutor, LeaksOfShortCallsAreSeen) {
+  std::vector<Observation> seen;
+  const auto executor = MakeForeignExecutor();
+  const TargetSet leaks = Load("leaks");
+  bool limited = false;
+  for (int run = 0; run < 400 && !limited; ++run) {
+    ASSERT_TRUE(executor->Run(leaks, Cases({3}), &seen).ok());
+    limited = absl::StrContains(seen[0].steps[0].message, "64 MiB of memory");
+  }
+  EXPECT_TRUE(limited);
+}
+
 TEST(ForeignExecutor, ScratchHasRedzonesAndHoldsAnything) {
   std::vector<Observation> seen;
   const auto executor = MakeForeignExecutor();

@@ -311,6 +311,14 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
   if (wait != Wait::kFrame) return Ended(wait, limits_.call_seconds);
   if (frame_.type == wire::Type::kDeviceFault) return DiedOnDevice();
   if (!ParseReplies(calls, replies)) return Ended(Wait::kGarbage, 0);
+  // Calls that are shorter than a tick leak as well.
+  if (const Clock::time_point now = Clock::now();
+      Seconds(now - looked_) * 1000 >= kTickMs) {
+    looked_ = now;
+    if (OwnResidentBytes() > limits_.resident_bytes) {
+      return Ended(Wait::kMemory, 0);
+    }
+  }
   // Under a tool the runner itself is a child.
   const int left = program_.sanitizer.empty() ? LeftBehind() : 0;
   if (left != 0) {
@@ -456,7 +464,6 @@ bool RunnerProcess::TakeFrame(bool* garbage) {
 
 RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
   Clock::time_point progress = Clock::now();
-  Clock::time_point looked = progress;  // at its memory
   std::uint64_t started = control_->started;
   Clock::time_point closed_at;
   bool closed_seen = false;
@@ -494,8 +501,8 @@ RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
     }
     if (Seconds(now - progress) > seconds) return Wait::kTimeout;
     // By the clock: one that prints without end is never silent.
-    if (Seconds(now - looked) * 1000 >= kTickMs) {
-      looked = now;
+    if (Seconds(now - looked_) * 1000 >= kTickMs) {
+      looked_ = now;
       if (OwnResidentBytes() > limits_.resident_bytes) return Wait::kMemory;
     }
   }

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -132,6 +133,7 @@ class RunnerProcess {
   bool loaded_ = false;  // said Hello
   bool closed_ = false;
   bool log_closed_ = false;
+  std::chrono::steady_clock::time_point looked_;  // at its memory
   std::string received_;
   wire::Frame frame_;
   std::string payload_;

@@ -32,7 +32,8 @@ enum {
   PRINTS,
   ERRORS,
   ERRORS_IN_BYTES,
-  OVERRUNS_SCRATCH /* by one byte, and it expects old bytes there */
+  OVERRUNS_SCRATCH, /* by one byte, and it expects old bytes there */
+  LEAKS             /* 1 MiB in each call, however short */
 };
 
 static int32_t Value(const DLTensor* t, int64_t row, int64_t column) {
@@ -56,9 +57,15 @@ static void Fork(void) {
 }
 
 static volatile char sink;
+static char* volatile kept;
 
 /* Called for three tokens and more. */
 static int32_t Misbehave(const MlafuzzCall* call, const MlafuzzConvert* args) {
+  if (MISBEHAVE == LEAKS) {
+    char* leak = (char*)malloc(1 << 20);
+    if (leak != NULL) memset(leak, 1, 1 << 20);
+    kept = leak; /* or the compiler would leave all of it out */
+  }
   if (MISBEHAVE == OVERRUNS_SCRATCH) {
     char* scratch = (char*)call->scratch->data;
     /* Zero at first, or what a call left: neither may be relied on. */
