@@ -71,6 +71,7 @@ class SelfTest {
     if (!outcome.figures.empty()) step["figures"] = outcome.figures;
     steps_.push_back(std::move(step));
     failed_ |= outcome.verdict == "fail";
+    skipped_ += outcome.verdict == "skipped" ? 1 : 0;
   }
 
   // Every stored case under every relation that applies.
@@ -280,6 +281,7 @@ class SelfTest {
   }
 
   bool failed() const { return failed_; }
+  int skipped() const { return skipped_; }
   Json ToJson() const {
     const BuildInfo build = ReadBuildInfo(engine_);
     Json json;
@@ -288,6 +290,7 @@ class SelfTest {
     json["tier"] = TierText(targets_);
     json["compiler"] = build.compiler;
     json["verdict"] = failed_ ? "fail" : "pass";
+    json["skipped"] = skipped_;
     json["steps"] = steps_;
     return json;
   }
@@ -323,6 +326,7 @@ class SelfTest {
   bool cuda_;
   Json steps_ = Json::array();
   bool failed_ = false;
+  int skipped_ = 0;
 };
 
 int Run(const Arguments& arguments, const std::string&) {
@@ -368,8 +372,8 @@ int Run(const Arguments& arguments, const std::string&) {
       !s.ok()) {
     return fail(s);
   }
-  std::printf("%s; %s\n", test.failed() ? "FAILED" : "passed",
-              ShownPath(path).c_str());
+  std::printf("%s, %d steps skipped; %s\n", test.failed() ? "FAILED" : "passed",
+              test.skipped(), ShownPath(path).c_str());
   return test.failed() ? kExitFound : kExitNothingFound;
 }
 

@@ -37,8 +37,8 @@ class Settlement {
   const CauseKeys& left() const { return left_; }
   // What is still only possible.
   const CauseKeys& unproven() const { return unproven_; }
-  // Of those, the ones that stand, the best first. `testable`: causes from
-  // which a prediction follows; no other makes a cause give way.
+  // Of what is left, the ones that stand, the best first. `testable`: causes
+  // from which a prediction follows; no other makes a cause give way.
   template <typename Testable>
   CauseKeys Causes(Testable testable) const {
     CauseKeys standing;

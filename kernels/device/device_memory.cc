@@ -194,7 +194,7 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     pinned += t.size + 2 * kScratchAlignment;
   }
   if ((scratch_bytes != 0 &&
-       !Prepare(kScratch, scratch_bytes + 2 * kAlignment, why)) ||
+       !Prepare(kScratch, scratch_bytes + kScratchAlignment, why)) ||
       !ReservePinned(pinned, why)) {
     return false;
   }
@@ -221,7 +221,11 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
     if (is_scratch) {
       p.copied = false;
       p.size = scratch_bytes;
-      p.device = Address(slot, 0, scratch_bytes, behind, flush);
+      p.device = p.slot;
+      if (behind) {
+        p.device +=
+            (p.slot_size - p.size) / kScratchAlignment * kScratchAlignment;
+      }
       p.pinned = nullptr;
       scratch_size_ = scratch_bytes;
       scratch_shape_ = static_cast<std::int64_t>(scratch_bytes);

@@ -80,6 +80,10 @@ bool PlainMemory::Place(const wire::Call&, std::uint64_t scratch_bytes,
   return true;
 }
 
+bool PlainMemory::Lost(std::string* why) {
+  return Failed(cudaDeviceSynchronize(), why);
+}
+
 void* PlainMemory::TakeScratch(std::size_t bytes) { return Allocate(bytes); }
 
 bool PlainMemory::Settle(char* arena, wire::CallTensors& tensors, bool,

@@ -24,6 +24,7 @@ class PlainMemory : public wire::CallMemory {
   std::string device() const override { return device_; }
   bool Place(const wire::Call& call, std::uint64_t scratch_bytes, char* arena,
              wire::CallTensors& tensors, std::string* why) override;
+  bool Lost(std::string* why) override;
   void* stream() override { return stream_; }
   DLTensor* scratch() override {
     return scratch_shape_ == 0 ? nullptr : &scratch_;

@@ -24,6 +24,9 @@ class CallMemory {
   // False, and why: there is no room for them.
   virtual bool Place(const Call& call, std::uint64_t scratch_bytes, char* arena,
                      CallTensors& tensors, std::string* why) = 0;
+  // After Place() failed: whether the device itself has, since the last call,
+  // and what it said. Then the process must end; a skip would hide the fault.
+  virtual bool Lost(std::string*) { return false; }
   // Of the placed call.
   virtual void* stream() { return nullptr; }
   virtual DLTensor* scratch() = 0;

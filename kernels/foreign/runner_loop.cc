@@ -28,20 +28,6 @@ void OnFault(int signal, siginfo_t* info, void*) {
   if (info->si_code <= 0) raise(signal);
 }
 
-void InstallHandlers() {
-  static char stack[64 << 10];
-  stack_t alternative = {};
-  alternative.ss_sp = stack;
-  alternative.ss_size = sizeof stack;
-  sigaltstack(&alternative, nullptr);
-  struct sigaction action = {};
-  action.sa_sigaction = OnFault;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
-    sigaction(signal, &action, nullptr);
-  }
-}
-
 class Runner {
  public:
   Runner(Callee& callee, CallMemory& memory)
@@ -127,6 +113,8 @@ class Runner {
     std::string text;
     strays_.clear();
     if (!memory_.Place(call, run.scratch_bytes, arena_, tensors_, &text)) {
+      std::string fault;
+      if (memory_.Lost(&fault)) DieOf(number, fault);
       result.status = kNoDeviceMemory;
     } else {
       message_[0] = '\0';
@@ -177,7 +165,19 @@ class Runner {
 
 }  // namespace
 
-void InstallFaultHandlers() { InstallHandlers(); }
+void InstallFaultHandlers() {
+  static char stack[64 << 10];
+  stack_t alternative = {};
+  alternative.ss_sp = stack;
+  alternative.ss_size = sizeof stack;
+  sigaltstack(&alternative, nullptr);
+  struct sigaction action = {};
+  action.sa_sigaction = OnFault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    sigaction(signal, &action, nullptr);
+  }
+}
 
 bool Enter() {
   // No orphans: dies with the harness.
@@ -198,7 +198,7 @@ void SayLoadFailed(const std::string& why) { Send(Type::kLoadFailed, why); }
 void ServeCalls(Callee& callee, CallMemory& memory) {
   static Runner runner(callee, memory);
   runner.SayHello();
-  InstallHandlers();
+  InstallFaultHandlers();
   for (;;) runner.Serve();
 }
 
