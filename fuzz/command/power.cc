@@ -163,7 +163,8 @@ int Run(const Arguments& arguments, const std::string&) {
       static_cast<int>(settings.seeds), static_cast<int>(settings.inputs),
       settings.engine.flavour.c_str());
   for (const TargetInfo& info : AllTargets()) {
-    if (!absl::StartsWith(info.name, "mutant:")) continue;
+    const LedgerEntry* entry = FindInLedger(info.name);
+    if (entry == nullptr || (wanted.empty() && !entry->core)) continue;
     if (!wanted.empty() &&
         std::find(wanted.begin(), wanted.end(), info.name) == wanted.end()) {
       continue;

@@ -355,7 +355,8 @@ int Run(const Arguments& arguments, const std::string&) {
   test.Step("control:thread-mapping",
             [&] { return test.Right("control:thread-mapping", "writer"); });
   for (const TargetInfo& info : AllTargets()) {
-    if (!absl::StartsWith(info.name, "mutant:")) continue;
+    const LedgerEntry* entry = FindInLedger(info.name);
+    if (entry == nullptr || !entry->core) continue;
     // A race shows under a tool, or on the host in a flavour of its own.
     test.Step(info.name, [&] {
       return info.name == "mutant:missing-syncwarp" ? test.Race()

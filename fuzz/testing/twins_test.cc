@@ -94,7 +94,7 @@ TEST_P(Twin, IsFoundForTheRightReason) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Twin, testing::ValuesIn(Ledger()),
+INSTANTIATE_TEST_SUITE_P(All, Twin, testing::ValuesIn(CoreLedger()),
                          [](const auto& info) {
                            std::string name = info.param.target;
                            for (char& c : name) {

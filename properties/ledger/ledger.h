@@ -26,10 +26,18 @@ struct LedgerEntry {
   // Start of the key that a diagnosis must give ("writer.tail=", "codes-only");
   // empty if the damage has no stable shape.
   std::string key;
+  // Where such a kernel was met: "OWNER/REPOSITORY#NUMBER, #NUMBER";
+  // "operator: NAME" if it was made by changing an operation; "impostor".
+  std::string source;
+  // One of the first, which every selftest runs; the rest are run by `mlafuzz
+  // ledger` alone.
+  bool core = false;
 };
 
-// One entry for every wrong target of AllTargets(), in its order.
+// One entry for every wrong target of AllTargets().
 const std::vector<LedgerEntry>& Ledger();
+// Those of them that are `core`.
+std::vector<LedgerEntry> CoreLedger();
 // nullptr if there is none.
 const LedgerEntry* FindInLedger(absl::string_view target);
 
