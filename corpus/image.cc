@@ -576,6 +576,8 @@ const char* TensorName(TensorId id) {
       return "out";
     case TensorId::kLse:
       return "lse";
+    case TensorId::kTrace:
+      return "trace";
   }
   return "?";
 }

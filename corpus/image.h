@@ -44,6 +44,7 @@ enum class TensorId {
   kSinks,            // [heads] f32, in; may be absent
   kAttention,        // [queries, heads, 512] bf16, out
   kLse,              // [queries, heads] f32, out
+  kTrace,            // f32, out: kernels/decode/trace.h; in no case
 };
 // "kv_c", "k_pe", "slot_mapping", ...
 const char* TensorName(TensorId id);
@@ -105,12 +106,22 @@ struct StepImage {
   }
 };
 
+// How calls are launched where that makes a difference: on GPUs.
+enum class Launch {
+  kDirect,
+  // Each call is captured in a CUDA graph while its tensors hold zeros; then
+  // the graph runs on what they should hold, twice, and leaves what the second
+  // run did.
+  kGraph,
+};
+
 // A case as bytes: what both an executor and the oracle start from. Holds a
 // pointer to the case it was built from.
 struct CaseImage {
   const Case* source = nullptr;
   PoolImage pool;
   std::vector<StepImage> steps;
+  Launch launch = Launch::kDirect;
 };
 
 // The most bytes that an image may take; more is refused, so that a hostile

@@ -109,6 +109,7 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
           .sinks = Find(TensorId::kSinks),
           .out = Find(TensorId::kAttention),
           .lse = Find(TensorId::kLse),
+          .trace = Find(TensorId::kTrace),
           .softmax_scale = std::bit_cast<float>(call.softmax_scale_bits()),
           .splits = call.splits(),
           .declared_topk = call.declared_topk(),

@@ -144,10 +144,12 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
     const std::uint8_t* row = params.cache + task.page * params.page_stride +
                               (task.offset + i) * params.row_stride;
     std::uint16_t* out = params.dst + (task.first + i) * params.dst_row_stride;
+    simt::Perturb(params.timing, 0);
     if (lane < kTiles) {
       scales[lane] = reinterpret_cast<const float*>(row + kScaleAt)[lane];
     }
     Policy::PublishScales();
+    simt::Perturb(params.timing, 1);
     for (unsigned chunk = lane; chunk < kLatent / 8; chunk += 32) {
       const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
       const float scale = scales[chunk / (kTile / 8)];

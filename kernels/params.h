@@ -19,6 +19,7 @@ struct WriterParams {
   std::int64_t row_stride;       // bytes
   std::int64_t page_size;        // rows
   bool fp16;                     // kv_c is fp16, else bf16
+  std::uint64_t timing;          // simt::Perturb()
   bool pow2_scale;               // the scale is 2^ceil of max(amax / 448, 1e-4)
 };
 
@@ -38,6 +39,7 @@ struct GatherParams {
   std::int64_t page_stride;  // bytes
   std::int64_t row_stride;   // bytes
   std::int64_t page_size;    // rows
+  std::uint64_t timing;      // simt::Perturb()
   bool nope;                 // the rows carry no rope: the tail is zero
 };
 

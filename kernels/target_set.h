@@ -23,6 +23,7 @@ namespace mlafuzz {
 // or null if there is not enough.
 struct LaunchContext {
   std::uint64_t schedule = 0;
+  Launch launch = Launch::kDirect;  // where the call runs in another process
   void* stream = nullptr;
   void* (*scratch)(void* owner, std::size_t bytes) = nullptr;
   void* scratch_owner = nullptr;
@@ -69,6 +70,7 @@ struct DecodeArgs {
   const DLTensor* sinks;    // [heads] float32, natural-log units, or null
   const DLTensor* out;      // [queries, heads, 512] bf16
   const DLTensor* lse;      // [queries, heads] float32
+  const DLTensor* trace;    // float32 or null: kernels/decode/trace.h
   float softmax_scale;
   std::int64_t splits;         // asked for; 0: the kernel's own choice
   std::int64_t declared_topk;  // the model's number; 0: the buffer's width

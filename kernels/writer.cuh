@@ -111,6 +111,7 @@ __global__ void __launch_bounds__(96) WriteRows(WriterParams params) {
   if (Policy::Skips(slot)) return;
   std::uint8_t* row = SlotRow(params, slot);
   const unsigned lane = threadIdx.x;
+  simt::Perturb(params.timing, 0);
   if (lane >= 64) {
     Policy::WriteTail(params, token, row, lane - 64);
     return;
@@ -129,6 +130,7 @@ __global__ void __launch_bounds__(96) WriteRows(WriterParams params) {
   reinterpret_cast<uint2*>(row)[lane] =
       make_uint2(FourCodes<Policy, Input>(values.x, values.y, scale),
                  FourCodes<Policy, Input>(values.z, values.w, scale));
+  simt::Perturb(params.timing, 1);
   if (lane % 16 == 0) {
     reinterpret_cast<float*>(row + kScaleAt)[lane / 16] = scale;
   }

@@ -54,7 +54,7 @@ absl::Status RunRelations(const TargetSet& targets, Executor& executor,
                                    .Stream(CaseHash(*result.image.source));
   std::vector<const Relation*> chosen;
   for (const Relation& r : AllRelations()) {
-    if (r.applies(contracts, result.image)) chosen.push_back(&r);
+    if (r.applies(targets, contracts, result.image)) chosen.push_back(&r);
   }
   if (!options.all_relations) {
     // The first few of a random order.
@@ -181,7 +181,7 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
     for (const Neighbour& n : Neighbours(*contracts[kernel], check.kernel)) {
       Contracts other = contracts;
       other[kernel] = &n.contract;
-      if (!r.applies(other, result.image) ||
+      if (!r.applies(targets_, other, result.image) ||
           ReadsMore(n.contract, *contracts[kernel], result.image, check.step)) {
         possible.push_back(absl::StrCat(n.field, "=", n.changed));
       }

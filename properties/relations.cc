@@ -10,6 +10,7 @@
 #include "properties/relations/decode_zero_rope.h"
 #include "properties/relations/duplicates.h"
 #include "properties/relations/exact_lattice.h"
+#include "properties/relations/graph_replay.h"
 #include "properties/relations/head_shards.h"
 #include "properties/relations/mask_placement.h"
 #include "properties/relations/page_relabelling.h"
@@ -94,6 +95,9 @@ const std::vector<Relation>& AllRelations() {
     all->push_back(Make<"convexity", Convexity, Kernel::kDecode>());
     all->push_back(Make<"exact-lattice", ExactLattice, Kernel::kDecode>());
     all->push_back(Make<"page-zero-poison", PageZeroPoison, Kernel::kDecode>());
+    // Last, so that those above draw as they do without a GPU.
+    AddForAll<"graph-replay", GraphReplay>(*all);
+    AddForAll<"repeat", Repeat>(*all);
     return all;
   }();
   return *kAll;

@@ -23,12 +23,14 @@ struct Relation {
   // "sink-minus-infinity", "candidate-permutation", "duplicates",
   // "mask-placement", "all-masked", "wider-buffer", "declared-capacity",
   // "split-count", "decode-zero-rope", "head-shards", "query-length",
-  // "convexity", "exact-lattice", "page-zero-poison". Each is described in the
+  // "convexity", "exact-lattice", "page-zero-poison"; on GPUs alone
+  // "graph-replay", "repeat". Each is described in the
   // header of the same name, or of its family, under properties/relations/.
   const char* name;
   Kernel kernel;
   // Whether it says something about this case (valid steps only).
-  bool (*applies)(const Contracts& contracts, const CaseImage& image);
+  bool (*applies)(const TargetSet& targets, const Contracts& contracts,
+                  const CaseImage& image);
   // Appends one Check a judged step. Draws what it needs from `seed`.
   absl::Status (*run)(const TargetSet& targets, Executor& executor,
                       const Contracts& contracts, const CaseImage& image,

@@ -60,6 +60,7 @@ std::string ReplayCommand(const CampaignOptions& options,
                          " --a=", ShellWord(options.targets.all()),
                          " --b=", ShellWord(options.other->all()),
                          options.no_oracle ? " --no-oracle" : "",
+                         options.within_bounds ? " --within-bounds" : "",
                          RunnerFlags(options.targets))
           : absl::StrCat(options.program, " replay ", ShellWord(path), " ",
                          TargetsFlags(options.targets));
@@ -84,6 +85,7 @@ WorkRequest RequestFor(const CampaignOptions& options, WorkRequest::Mode mode) {
     *request.mutable_other() = *options.other;
     request.set_diff(true);
     request.set_no_oracle(options.no_oracle);
+    request.set_within_bounds(options.within_bounds);
   }
   request.mutable_kernels()->Assign(options.kernels.begin(),
                                     options.kernels.end());

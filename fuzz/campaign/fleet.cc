@@ -96,6 +96,7 @@ absl::Status Fleet::Spawn(std::uint32_t number,
     *request.mutable_other() = *options_.other;
     request.set_diff(true);
     request.set_no_oracle(options_.no_oracle);
+    request.set_within_bounds(options_.within_bounds);
   }
   request.mutable_kernels()->Assign(options_.kernels.begin(),
                                     options_.kernels.end());

@@ -22,6 +22,7 @@ struct CampaignOptions {
   Targets targets;
   std::optional<Targets> other;  // compare with these, bit for bit
   bool no_oracle = false;        // of a comparison
+  bool within_bounds = false;    // of a comparison: decodes may differ so far
   std::vector<std::string> kernels;
   WorkRequest::Mutator mutator = WorkRequest::STRUCTURED;
   std::uint64_t seed = 0;

@@ -10,6 +10,7 @@
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/ulps.h"
 #include "properties/fields.h"
 #include "properties/relations.h"
 
@@ -172,6 +173,15 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   for (std::size_t i = 0; i < knobs.size() && i < kMaxKnobs; ++i) {
     if (!UnderTest(options, knobs[i].kernel)) continue;
     json["knobs"][knobs[i].name] = totals.knobs[i];
+  }
+  if (options.other.has_value()) {
+    for (std::size_t i = 0; i < totals.decode_ulps.size(); ++i) {
+      Json& one = json["decode_differences"][i == 0 ? "outputs" : "lse"];
+      for (std::size_t k = 0; k < UlpCounts::kBuckets; ++k) {
+        one[UlpCounts::Name(k)] = totals.decode_ulps[i][k];
+      }
+      one["most_ulps"] = totals.decode_most_ulps[i];
+    }
   }
   json["power"] = PowerJson(totals);
   json["power_samples"] = totals.power_samples;

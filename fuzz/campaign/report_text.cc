@@ -12,6 +12,7 @@
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/report.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/ulps.h"
 #include "properties/fields.h"
 
 namespace mlafuzz {
@@ -139,6 +140,23 @@ std::string PowerText(const Totals& totals) {
   return text;
 }
 
+// Of a comparison: how far apart decodes were, element by element.
+std::string DecodeDifferencesText(const Totals& totals) {
+  std::string text;
+  constexpr const char* kNames[] = {"outputs", "LSE"};
+  for (std::size_t i = 0; i < totals.decode_ulps.size(); ++i) {
+    UlpCounts ulps;
+    ulps.counts = totals.decode_ulps[i];
+    ulps.largest = static_cast<std::int64_t>(totals.decode_most_ulps[i]);
+    const std::uint64_t all = ulps.counts[0] + ulps.different();
+    if (all == 0) continue;
+    absl::StrAppend(&text, "decodes, ", kNames[i], ": ", Grouped(all),
+                    " elements, ", Grouped(ulps.counts[0]),
+                    " equal; differ: ", ulps.Text(), "\n");
+  }
+  return text;
+}
+
 // What the campaign never did, so that silence is not taken for proof.
 std::string GapsText(const CampaignOptions& options, const Totals& totals) {
   std::vector<std::string> knobs;
@@ -207,7 +225,8 @@ std::string ReportText(const CampaignOptions& options,
   for (const Finding& finding : result.findings.all()) {
     absl::StrAppend(&text, FindingText(options, finding));
   }
-  absl::StrAppend(&text, "\n", GapsText(options, totals));
+  absl::StrAppend(&text, DecodeDifferencesText(totals), "\n",
+                  GapsText(options, totals));
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "fuzz/campaign/totals.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace mlafuzz {
@@ -33,6 +34,11 @@ void Totals::Add(const WorkerStatus& status) {
   AddAll(made_for, status.made_for);
   AddAll(made_sampled, status.made_sampled);
   AddAll(made_informative, status.made_informative);
+  for (std::size_t i = 0; i < decode_ulps.size(); ++i) {
+    AddAll(decode_ulps[i], status.decode_ulps[i]);
+    decode_most_ulps[i] =
+        std::max(decode_most_ulps[i], status.decode_most_ulps[i].load());
+  }
 }
 
 }  // namespace mlafuzz

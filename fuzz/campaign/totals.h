@@ -33,7 +33,9 @@ struct Totals {
   std::array<Count, kMaxFields> made_for = {};
   std::array<Count, kMaxFields> made_sampled = {};
   std::array<Count, kMaxFields> made_informative = {};
+  std::array<std::array<Count, 7>, 2> decode_ulps = {};
   // Not sums: the largest of the workers.
+  std::array<Count, 2> decode_most_ulps = {};
   Count coverage = 0;
   Count corpus = 0;
 

@@ -50,6 +50,8 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   *request.mutable_targets() = a;
   *request.mutable_other() = b;
   request.set_no_oracle(arguments.Has("no-oracle"));
+  request.set_within_bounds(arguments.Has("within-bounds"));
+  request.set_lockstep(arguments.Has("lockstep"));
   for (const NamedCase& c : cases.cases) {
     request.add_cases(CanonicalBinary(c.message));
   }
@@ -61,17 +63,29 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   const auto runs = RunInWorkers(*engine, std::move(request), kernels, limits);
   if (!runs.ok()) return Fail(runs.status());
   bool found = false;
+  bool errors = !cases.errors.empty();
   for (std::size_t i = 0; i < runs->size(); ++i) {
     const CaseRun& run = (*runs)[i];
     std::printf("%s: %s\n", cases.cases[i].path.c_str(),
-                run.failures().empty() ? "equal, bit for bit" : "different");
+                run.failures().empty()
+                    ? (arguments.Has("within-bounds")
+                           ? "equal, or within the bounds"
+                           : "equal, bit for bit")
+                    : "different");
     for (const Failure& f : run.failures()) {
       std::printf("  step %u, %s: %s\n  %s\n", f.step(), f.kernel().c_str(),
                   f.detail().c_str(), f.cause().c_str());
       found = true;
     }
+    if (!run.error().empty()) {
+      UsageError(absl::StrCat(cases.cases[i].path, ": ", run.error()));
+      errors = true;
+    }
+    for (const std::string& stages : run.stages()) {
+      std::printf("  %s", stages.c_str());
+    }
   }
-  if (!cases.errors.empty()) return kExitUsage;
+  if (errors) return kExitUsage;
   return found ? kExitFound : kExitNothingFound;
 }
 
@@ -92,6 +106,11 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (!arguments.positional().empty()) {
     return DiffStored(arguments, *a, *b, kernels);
   }
+  if (arguments.Has("lockstep")) {
+    return UsageError(
+        "diff: --lockstep needs cases: mlafuzz diff CASE --lockstep --a=T "
+        "--b=T");
+  }
   if (!arguments.Has("time") && !arguments.Has("cases")) {
     return UsageError("diff needs cases: a CASE, --time=60s or --cases=N");
   }
@@ -104,6 +123,7 @@ int Run(const Arguments& arguments, const std::string& typed) {
     options.targets.set_device_name(b->device_name());
   }
   options.no_oracle = arguments.Has("no-oracle");
+  options.within_bounds = arguments.Has("within-bounds");
   options.kernels = std::move(kernels);
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
     return Fail(s);
@@ -115,6 +135,10 @@ std::vector<Flag> Flags() {
   std::vector<Flag> flags = {
       {"a", "NAME", "one target"},
       {"b", "NAME", "the other"},
+      {"lockstep", nullptr,
+       "of CASEs: decodes stage by stage, the first that differs named"},
+      {"within-bounds", nullptr,
+       "decodes may differ as far as the oracle passes both"},
       {"no-oracle", nullptr, "only compare; do not say who is right"},
       {"flavour", "asan+ubsan|plain|race", "build of the kernels"},
   };

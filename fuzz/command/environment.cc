@@ -117,6 +117,10 @@ absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour) {
   return FlavourFile("bench/empty__", flavour);
 }
 
+std::string StaleGraphLibrary() {
+  return Carried("kernels/device/testing/stale_graph.so");
+}
+
 std::string FaultLibrary() {
   return Carried("kernels/device/testing/faults.so");
 }

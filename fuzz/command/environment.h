@@ -31,6 +31,7 @@ absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour);
 
 // The library of kernels/device/testing/faults.cu; empty: it was not built in.
 std::string FaultLibrary();
+std::string StaleGraphLibrary();
 
 // Stored cases that come with this program.
 absl::StatusOr<std::string> StoredCases();

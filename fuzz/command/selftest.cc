@@ -1,6 +1,7 @@
 // mlafuzz selftest: does the harness see what it must on this machine? One run
 // of a few minutes, one JSON file to send to whoever asks.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -25,6 +26,7 @@
 #include "kernels/device/puzzles.h"
 #include "kernels/target_set.h"
 #include "nlohmann/json.hpp"
+#include "oracle/verdict.h"
 #include "properties/ledger/ledger.h"
 
 namespace mlafuzz {
@@ -76,20 +78,11 @@ class SelfTest {
 
   // Every stored case under every relation that applies.
   Outcome Stored() {
-    const auto folder = StoredCases();
-    if (!folder.ok()) return Outcome::Of(folder.status());
-    const CaseArguments cases = ReadCaseArguments({*folder});
-    if (!cases.errors.empty()) return Outcome::Fail(cases.errors[0]);
-    WorkRequest request;
-    request.set_mode(WorkRequest::RUN);
-    *request.mutable_targets() = Named("builtin");
-    for (const NamedCase& c : cases.cases) {
-      request.add_cases(CanonicalBinary(c.message));
-    }
-    const auto runs = RunInWorkers(engine_, std::move(request),
-                                   {"writer", "gather", "convert", "decode"},
-                                   WatchdogLimits());
+    CaseArguments cases;
+    const auto runs =
+        RunStored("builtin", {"writer", "gather", "convert", "decode"}, &cases);
     if (!runs.ok()) return Outcome::Of(runs.status());
+    int replays = 0;
     for (std::size_t i = 0; i < runs->size(); ++i) {
       const CaseRun& run = (*runs)[i];
       if (!run.error().empty()) {
@@ -100,8 +93,53 @@ class SelfTest {
         return Outcome::Fail(
             absl::StrCat(cases.cases[i].path, ": ", run.failures(0).cause()));
       }
+      for (const CaseRun::Line& line : run.lines()) {
+        if (line.property() != kGraphReplay) continue;
+        if (line.verdict() != VerdictName(Verdict::kPass)) {
+          return Outcome::Fail(
+              absl::StrCat(cases.cases[i].path, ": ", line.detail()));
+        }
+        ++replays;
+      }
     }
-    return {"pass", absl::StrCat(runs->size(), " cases"), {}};
+    Outcome outcome;
+    outcome.detail = absl::StrCat(runs->size(), " cases");
+    if (cuda_) {
+      absl::StrAppend(&outcome.detail, ", ", replays, " calls from graphs");
+      if (replays == 0) outcome.verdict = "fail";
+    }
+    return outcome;
+  }
+
+  // A library that is wrong in graphs alone.
+  Outcome StaleGraph() {
+    if (!cuda_) return Outcome::Skipped("of the CUDA backend");
+    const std::string library = StaleGraphLibrary();
+    if (library.empty()) return Outcome::Skipped("its library is not there");
+    CaseArguments cases;
+    const auto runs =
+        RunStored(absl::StrCat("lib:", library), {"convert"}, &cases);
+    if (!runs.ok()) return Outcome::Of(runs.status());
+    int calls = 0;
+    int seen = 0;
+    for (std::size_t i = 0; i < runs->size(); ++i) {
+      for (const CaseRun::Line& line : (*runs)[i].lines()) {
+        const bool fails = line.verdict() == VerdictName(Verdict::kFail);
+        if (line.property() == kGraphReplay) {
+          ++calls;
+          seen += fails;
+        } else if (fails) {
+          return Outcome::Fail(absl::StrCat(
+              cases.cases[i].path, ": ", line.property(), ": ", line.detail()));
+        }
+      }
+    }
+    Outcome outcome;
+    outcome.figures["calls"] = calls;
+    outcome.figures["seen"] = seen;
+    outcome.detail = absl::StrCat(seen, " of ", calls, " calls from graphs");
+    if (seen == 0) outcome.verdict = "fail";
+    return outcome;
   }
 
   // A right kernel, generated cases: nothing may be found.
@@ -128,7 +166,9 @@ class SelfTest {
     if (entry == nullptr) return Outcome::Fail("is not in the ledger");
     std::vector<std::string> kernels;
     for (const Kernel k : info.replaces) kernels.push_back(KernelName(k));
-    const auto result = Campaign(info.name, kernels, seconds_, true);
+    // It ends with the first finding, whose cause may need some deaths more.
+    const auto result =
+        Campaign(info.name, kernels, std::max(seconds_, 30.0), true);
     if (!result.ok()) return Outcome::Of(result.status());
     if (result->findings.empty()) {
       return Outcome::Fail(
@@ -191,6 +231,45 @@ class SelfTest {
     outcome.figures["with_race"] = hit;
     outcome.detail = absl::StrCat("racecheck: ", hit, " of ", cases, " cases");
     if (hit == 0) outcome.verdict = "fail";
+    return outcome;
+  }
+
+  // A call that finds no device memory is skipped with a reason; the next one
+  // runs.
+  Outcome ShortOfMemory() {
+    if (!cuda_) return Outcome::Skipped("of the CUDA backend");
+    constexpr char kMost[] = "MLAFUZZ_DEVICE_MEMORY_MIB";
+    WorkRequest request;
+    request.set_mode(WorkRequest::RUN);
+    request.set_alone(true);
+    *request.mutable_targets() = Named("builtin");
+    for (const char* pages : {"1000", "2"}) {
+      const auto c = ParseCaseText(absl::StrCat(
+          "pool { page_size: 64 pages: ", pages, " } steps { write { slots { values: 1 } "
+          "pe_dim: 64 kv_c { pattern: NORMAL_RANGE seed: 1 } "
+          "k_pe { pattern: NORMAL_RANGE seed: 2 } } }"));
+      if (!c.ok()) return Outcome::Of(c.status());
+      request.add_cases(CanonicalBinary(*c));
+    }
+    setenv(kMost, "30", /*overwrite=*/1);
+    const auto runs =
+        RunInWorkers(engine_, std::move(request), {"writer"}, WatchdogLimits());
+    unsetenv(kMost);
+    if (!runs.ok()) return Outcome::Of(runs.status());
+    const auto verdict = [](const CaseRun& run) {
+      return run.lines().empty() ? run.error() : run.lines(0).verdict();
+    };
+    const CaseRun& large = (*runs)[0];
+    Outcome outcome;
+    outcome.detail = large.lines().empty() ? large.error()
+                                           : large.lines(0).detail();
+    if (verdict(large) != VerdictName(Verdict::kSkipped) ||
+        !absl::StrContains(outcome.detail, "device memory") ||
+        verdict((*runs)[1]) != VerdictName(Verdict::kPass)) {
+      outcome.verdict = "fail";
+      absl::StrAppend(&outcome.detail, "; ", verdict(large), ", ",
+                      verdict((*runs)[1]));
+    }
     return outcome;
   }
 
@@ -296,6 +375,27 @@ class SelfTest {
   }
 
  private:
+  static constexpr char kGraphReplay[] = "graph-replay";
+
+  // The stored cases on one target, every relation.
+  absl::StatusOr<std::vector<CaseRun>> RunStored(
+      const std::string& target, const std::vector<std::string>& kernels,
+      CaseArguments* cases) {
+    const auto folder = StoredCases();
+    if (!folder.ok()) return folder.status();
+    *cases = ReadCaseArguments({*folder});
+    if (!cases->errors.empty()) {
+      return absl::InvalidArgumentError(cases->errors[0]);
+    }
+    WorkRequest request;
+    request.set_mode(WorkRequest::RUN);
+    *request.mutable_targets() = Named(target);
+    for (const NamedCase& c : cases->cases) {
+      request.add_cases(CanonicalBinary(c.message));
+    }
+    return RunInWorkers(engine_, std::move(request), kernels, WatchdogLimits());
+  }
+
   Targets Named(const std::string& name) const {
     Targets targets = targets_;
     targets.set_all(cuda_ ? absl::StrCat(kOnDevice, name) : name);
@@ -363,6 +463,9 @@ int Run(const Arguments& arguments, const std::string&) {
                                                     : test.Wrong(info);
     });
   }
+  test.Step("a library that is wrong in graphs",
+            [&] { return test.StaleGraph(); });
+  test.Step("short of device memory", [&] { return test.ShortOfMemory(); });
   test.Step("faults on the device", [&] { return test.Faults(); });
   test.Step("ab", [&] { return test.Accuracy(); });
   test.Step("rates", [&] { return test.Rates(); });

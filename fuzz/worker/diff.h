@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "fuzz/worker/session.h"
+#include "fuzz/worker/ulps.h"
 #include "fuzz/worker/worker.pb.h"
 
 namespace mlafuzz {
@@ -15,7 +16,9 @@ namespace mlafuzz {
 struct DiffResult {
   CaseResult a;
   CaseResult b;
-  // Key empty: bitwise equal. Else the first difference: property
+  // Of decodes that both sides took: outputs, then LSE.
+  std::array<UlpCounts, 2> decodes;
+  // Key empty: bitwise equal, or as asked. Else the first difference: property
   // "difference", and as cause what the oracle says of either side.
   Failure failure;
 };
@@ -27,8 +30,16 @@ class DiffPair {
  public:
   static absl::StatusOr<std::unique_ptr<DiffPair>> Create(const Targets& a,
                                                           const Targets& b);
+  struct Options {
+    bool with_oracle = true;  // say who is right
+    // Decodes may differ as far as the oracle passes both.
+    bool within_bounds = false;
+  };
   // InvalidArgument if the case does not build.
-  absl::StatusOr<DiffResult> Compare(const Case& c, bool with_oracle);
+  absl::StatusOr<DiffResult> Compare(const Case& c, const Options& options);
+
+  Session& a() { return *a_; }
+  Session& b() { return *b_; }
 
   // Of both.
   std::array<std::uint64_t, kAllKernels.size()> executions() const;

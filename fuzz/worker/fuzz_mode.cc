@@ -70,10 +70,21 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
   bool built;
   if (diff_ != nullptr) {
     absl::StatusOr<DiffResult> difference =
-        diff_->Compare(*c, !request_.no_oracle());
+        diff_->Compare(*c, {.with_oracle = !request_.no_oracle(),
+                            .within_bounds = request_.within_bounds()});
     built = difference.ok();
     if (built) {
       Count(difference->a);
+      for (std::size_t i = 0; i < difference->decodes.size(); ++i) {
+        const UlpCounts& ulps = difference->decodes[i];
+        for (std::size_t k = 0; k < UlpCounts::kBuckets; ++k) {
+          status_.Add(status_.decode_ulps[i][k], ulps.counts[k]);
+        }
+        const auto largest = static_cast<std::uint64_t>(ulps.largest);
+        if (status_.decode_most_ulps[i].load() < largest) {
+          status_.decode_most_ulps[i].store(largest);
+        }
+      }
       if (!difference->failure.key().empty()) {
         status_.Add(status_.failures);
         if (filter_.IsNew(Kernel::kWriter, "difference",

@@ -10,6 +10,7 @@
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/known_causes.h"
+#include "fuzz/worker/lockstep.h"
 #include "fuzz/worker/session.h"
 
 namespace mlafuzz {
@@ -36,6 +37,24 @@ std::set<std::string> Keys(const std::vector<Failure>& failures) {
     for (std::string& key : KeysOf(failure)) keys.insert(std::move(key));
   }
   return keys;
+}
+
+// Every decode that both sides took.
+absl::Status AddStages(DiffPair& pair, const DiffResult& result, CaseRun& run) {
+  const auto& a = result.a.observation.steps;
+  const auto& b = result.b.observation.steps;
+  for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
+    const StepImage& step = result.a.image.steps[i];
+    if (step.is_patch || step.kernel != Kernel::kDecode ||
+        a[i].status != CallStatus::kOk || b[i].status != CallStatus::kOk) {
+      continue;
+    }
+    const auto stages = Lockstep(pair.a(), pair.b(), result.a.image,
+                                 result.a.observation, static_cast<int>(i));
+    if (!stages.ok()) return stages.status();
+    run.add_stages(absl::StrCat("step ", i, ": ", *stages));
+  }
+  return absl::OkStatus();
 }
 
 // Runs `one` for each case from first_case on, between Begin and End.
@@ -108,19 +127,22 @@ absl::Status RunCases(const WorkRequest& request, WorkerStatus& status) {
 absl::Status DiffCases(const WorkRequest& request, WorkerStatus& status) {
   auto pair = DiffPair::Create(request.targets(), request.other());
   if (!pair.ok()) return pair.status();
-  return ForEachCase(request, status,
-                     [&](const Case& c, CaseRun& run) -> absl::Status {
-                       auto result = (*pair)->Compare(c, !request.no_oracle());
-                       if (!result.ok()) return result.status();
-                       AddLines(result->a, run);
-                       run.set_runs(1);
-                       if (!result->failure.key().empty()) {
-                         *run.add_failures() = result->failure;
-                         run.set_failed_runs(1);
-                         run.set_difference(result->failure.detail());
-                       }
-                       return absl::OkStatus();
-                     });
+  return ForEachCase(
+      request, status, [&](const Case& c, CaseRun& run) -> absl::Status {
+        auto result = (*pair)->Compare(
+                           c, {.with_oracle = !request.no_oracle(),
+                               .within_bounds = request.within_bounds()});
+        if (!result.ok()) return result.status();
+        AddLines(result->a, run);
+        run.set_runs(1);
+        if (!result->failure.key().empty()) {
+          *run.add_failures() = result->failure;
+          run.set_failed_runs(1);
+          run.set_difference(result->failure.detail());
+        }
+        return request.lockstep() ? AddStages(**pair, *result, run)
+                                  : absl::OkStatus();
+      });
 }
 
 }  // namespace mlafuzz

@@ -30,7 +30,7 @@ constexpr int kEnoughAlike = 4;
 // explanation stands.
 constexpr int kEnoughForOne = 60;
 // A rule that is only possible and explains none of so many cases is not it.
-constexpr int kEnoughForPossible = 24;
+constexpr int kEnoughForPossible = 40;
 
 // "decode/qk.scale_rule=X" -> "qk.scale_rule=X".
 absl::string_view WithoutKernel(absl::string_view cause) {
@@ -139,6 +139,7 @@ class Settler {
       if (KernelName(checks[0]->kernel) != kernel_) continue;
       CauseKeys keys;
       std::vector<Failure> failures;
+      bool died = false;
       for (const Check* check : checks) {
         failures.push_back(
             DescribeFailure(checker, result, *check, /*explain=*/true));
@@ -146,8 +147,12 @@ class Settler {
         keys.insert(keys.end(), more.begin(), more.end());
         keys.possible.insert(keys.possible.end(), more.possible.begin(),
                              more.possible.end());
+        died |= check->verdict == Verdict::kCrash;
       }
       if (settlement_.Fails(keys)) Keep(failures, canonical);
+      if (died) {
+        for (const std::string& cause : keys.possible) settlement_.Dies(cause);
+      }
       return;
     }
     std::set<int> passed;
@@ -162,6 +167,15 @@ class Settler {
         if (RulesOut(checker.contracts(), result.image, result.observation,
                      step, WithoutKernel(cause))) {
           settlement_.RuledOut(cause);
+        }
+      }
+      const CauseKeys unproven = settlement_.unproven();
+      for (const std::string& cause : unproven) {
+        if (RulesOut(checker.contracts(), result.image, result.observation,
+                     step, WithoutKernel(cause))) {
+          settlement_.IsWrong(cause);
+        } else {
+          settlement_.Lives(cause);
         }
       }
     }

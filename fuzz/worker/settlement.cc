@@ -55,6 +55,36 @@ void Settlement::RuledOut(const std::string& cause) {
   if (!IsRuledOut(cause)) ruled_out_.push_back(cause);
 }
 
+void Settlement::Dies(const std::string& cause) {
+  if (!Contains(unproven_, cause)) return;
+  ++deaths_[cause];
+  ProveForetellers();
+}
+
+void Settlement::Lives(const std::string& cause) {
+  if (!Contains(unproven_, cause)) return;
+  ++lives_[cause];
+  ProveForetellers();
+}
+
+void Settlement::IsWrong(const std::string& cause) {
+  unproven_.erase(std::remove(unproven_.begin(), unproven_.end(), cause),
+                  unproven_.end());
+}
+
+void Settlement::ProveForetellers() {
+  CauseKeys proven;
+  CauseKeys still;
+  for (const std::string& cause : unproven_) {
+    const bool foretells =
+        deaths_[cause] >= kForetold && lives_[cause] >= kForetold;
+    (foretells ? proven : still).push_back(cause);
+  }
+  if (proven.empty()) return;
+  left_ = std::move(proven);
+  unproven_ = std::move(still);
+}
+
 bool Settlement::IsRuledOut(const std::string& cause) const {
   return Contains(ruled_out_, cause);
 }

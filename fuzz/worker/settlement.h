@@ -20,18 +20,28 @@ namespace mlafuzz {
 //   3. What is only possible in the finding's own case (CauseKeys::possible) is
 //      no cause of it until kProofs failing cases are explained by it and none
 //      speaks against it: one alone may be so by chance.
+//   4. A death whose address nobody tells (CUDA's) explains nothing. But a rule
+//      that tells who dies, kForetold deaths and kForetold cases that live, and
+//      was never wrong, is the cause as well.
 class Settlement {
  public:
   // Of the finding's own case, the best first.
   explicit Settlement(CauseKeys explanations);
 
   static constexpr int kProofs = 3;
+  static constexpr int kForetold = 8;
 
   // Of a case that fails. False if it shares none.
   bool Fails(const CauseKeys& explanations);
   // A case that passes rules `cause` out. `testable` below says of which causes
   // that can be said at all.
   void RuledOut(const std::string& cause);
+  // A case dies that must if `cause`, unproven, is true; Fails() comes first.
+  void Dies(const std::string& cause);
+  // A case passes that lives if `cause`, unproven, is true.
+  void Lives(const std::string& cause);
+  // A case passes that must die or fail if it is true.
+  void IsWrong(const std::string& cause);
 
   // All that failing cases leave.
   const CauseKeys& left() const { return left_; }
@@ -58,11 +68,15 @@ class Settlement {
 
  private:
   bool IsRuledOut(const std::string& cause) const;
+  void ProveForetellers();
 
   CauseKeys left_;
   CauseKeys unproven_;
   CauseKeys ruled_out_;
-  std::map<std::string, int> proofs_;  // of what is unproven
+  // Of what is unproven.
+  std::map<std::string, int> proofs_;
+  std::map<std::string, int> deaths_;
+  std::map<std::string, int> lives_;
   int alike_ = 0;
   int others_ = 0;
 };

@@ -63,6 +63,36 @@ TEST(Settlement, WhatIsPossibleBecomesTheCauseThatExplainsACase) {
   EXPECT_FALSE(settlement.Fails({"lse"}));
 }
 
+// CUDA does not tell the address of a death: who dies tells the rule.
+TEST(Settlement, WhatForetellsDeathsIsTheCause) {
+  CauseKeys death = {"crash"};
+  death.possible = {"slots", "division", "start"};
+  Settlement settlement(death);
+  for (int i = 0; i < Settlement::kForetold; ++i) {
+    EXPECT_EQ(settlement.Causes(All), CauseKeys{"crash"});
+    EXPECT_TRUE(settlement.Fails(death));
+    for (const std::string& cause : death.possible) settlement.Dies(cause);
+    settlement.Lives("slots");
+    if (i == 2) settlement.IsWrong("division");
+  }
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"slots"});
+  // Of the third it is not known what it lets live.
+  EXPECT_EQ(settlement.unproven(), CauseKeys{"start"});
+}
+
+// One that no rule foretells has another cause.
+TEST(Settlement, ADeathWithoutTheRuleEndsIt) {
+  CauseKeys death = {"crash"};
+  death.possible = {"slots"};
+  Settlement settlement(death);
+  EXPECT_TRUE(settlement.Fails({"crash"}));
+  for (int i = 0; i < 2 * Settlement::kForetold; ++i) {
+    settlement.Dies("slots");
+    settlement.Lives("slots");
+  }
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"crash"});
+}
+
 // By chance a rule explains a case or two of a fault that is none.
 TEST(Settlement, WhatACaseSpeaksAgainstIsNotPossible) {
   CauseKeys own = {"wrong-lse"};

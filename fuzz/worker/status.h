@@ -59,6 +59,10 @@ struct WorkerStatus {
   std::array<Counter, kMaxFields> made_for;
   std::array<Counter, kMaxFields> made_sampled;
   std::array<Counter, kMaxFields> made_informative;
+  // Of comparisons of two targets: how far apart decodes' outputs and LSE are,
+  // by UlpCounts, and at most.
+  std::array<std::array<Counter, 7>, 2> decode_ulps;
+  std::array<Counter, 2> decode_most_ulps;
 
   Counter case_size;
   std::array<char, kMaxCaseBytes> case_bytes;

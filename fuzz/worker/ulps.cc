@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -13,14 +15,17 @@ namespace {
 
 // Distances of a bucket: up to, and including.
 struct Bucket {
-  std::uint32_t most;
+  std::int64_t most;
   const char* name;
 };
-constexpr std::array<Bucket, 5> kBuckets = {{{1, "up to 1 ulp"},
-                                             {3, "2 to 3"},
-                                             {15, "4 to 15"},
-                                             {255, "16 to 255"},
-                                             {0xffffffff, "more"}}};
+constexpr std::array<Bucket, UlpCounts::kBuckets> kBuckets = {
+    {{0, "equal"},
+     {1, "up to 1 ulp"},
+     {3, "2 to 3"},
+     {15, "4 to 15"},
+     {255, "16 to 255"},
+     {0xffffffff, "more"},
+     {-1, "NaN or Inf"}}};
 
 std::uint32_t Word(const std::uint8_t* at, int size) {
   if (size == 2) {
@@ -33,58 +38,80 @@ std::uint32_t Word(const std::uint8_t* at, int size) {
   return word;
 }
 
+bool IsFloat(DType dtype) {
+  return dtype == BF16 || dtype == F16 || dtype == F32;
+}
+
 }  // namespace
 
-std::string UlpHistogram(DType dtype, absl::Span<const std::uint8_t> a,
-                         absl::Span<const std::uint8_t> b) {
-  if (dtype != BF16 && dtype != F16 && dtype != F32) return "";
-  const int size = DTypeSize(dtype);
+const char* UlpCounts::Name(std::size_t bucket) {
+  return kBuckets[bucket].name;
+}
+
+std::uint64_t UlpCounts::different() const {
+  return std::accumulate(counts.begin() + 1, counts.end(), std::uint64_t{0});
+}
+
+std::string UlpCounts::Text() const {
+  std::string text;
+  for (std::size_t i = 1; i < kBuckets.size(); ++i) {
+    if (counts[i] == 0) continue;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", counts[i],
+                    i + 1 == kBuckets.size() ? " in " : " by ",
+                    kBuckets[i].name);
+  }
+  absl::StrAppend(&text, "; at most ", largest, " ulp");
+  return text;
+}
+
+UlpCounts CountUlps(DType dtype, absl::Span<const std::uint8_t> a,
+                    absl::Span<const std::uint8_t> b) {
+  UlpCounts result;
+  if (!IsFloat(dtype)) return result;
+  const auto size = static_cast<std::size_t>(DTypeSize(dtype));
   const std::uint32_t infinity = dtype == BF16  ? 0x7f80
                                  : dtype == F16 ? 0x7c00
                                                 : 0x7f800000;
   const std::uint32_t sign = dtype == F32 ? 0x80000000u : 0x8000u;
-  std::array<std::size_t, kBuckets.size()> counts{};
-  std::size_t differ = 0;
-  std::size_t special = 0;  // one is NaN or Inf, the other another value
-  std::int64_t largest = 0;
-  std::string first;
-  for (std::size_t at = 0;
-       at + static_cast<std::size_t>(size) <= std::min(a.size(), b.size());
-       at += static_cast<std::size_t>(size)) {
-    const std::uint32_t x = Word(&a[at], size);
-    const std::uint32_t y = Word(&b[at], size);
-    if (x == y) continue;
-    if (differ++ == 0) {
-      first = absl::StrFormat("element %d: 0x%0*x in a, 0x%0*x in b",
-                              at / static_cast<std::size_t>(size), 2 * size, x,
-                              2 * size, y);
-    }
-    if ((x & ~sign) >= infinity || (y & ~sign) >= infinity) {
-      ++special;
+  const auto place = [sign](std::uint32_t word) {
+    const auto magnitude = static_cast<std::int64_t>(word & ~sign);
+    return (word & sign) != 0 ? -magnitude : magnitude;
+  };
+  for (std::size_t at = 0; at + size <= std::min(a.size(), b.size());
+       at += size) {
+    const std::uint32_t x = Word(&a[at], static_cast<int>(size));
+    const std::uint32_t y = Word(&b[at], static_cast<int>(size));
+    if (x != y && ((x & ~sign) >= infinity || (y & ~sign) >= infinity)) {
+      ++result.counts.back();
       continue;
     }
-    const auto place = [sign](std::uint32_t word) {
-      const auto magnitude = static_cast<std::int64_t>(word & ~sign);
-      return (word & sign) != 0 ? -magnitude : magnitude;
-    };
-    const std::int64_t distance = std::abs(place(x) - place(y));
-    largest = std::max(largest, distance);
+    // Zeros of either sign are one value in place, two in bits.
+    const std::int64_t distance =
+        x == y ? 0 : std::max<std::int64_t>(std::abs(place(x) - place(y)), 1);
+    result.largest = std::max(result.largest, distance);
     for (std::size_t i = 0; i < kBuckets.size(); ++i) {
       if (distance > kBuckets[i].most) continue;
-      ++counts[i];
+      ++result.counts[i];
       break;
     }
   }
-  if (differ == 0) return "";
-  std::string text = absl::StrCat(first, "; ", differ, " elements differ:");
-  for (std::size_t i = 0; i < kBuckets.size(); ++i) {
-    if (counts[i] == 0) continue;
-    absl::StrAppend(&text, " ", counts[i], " by ", kBuckets[i].name, ",");
-  }
-  if (special != 0) absl::StrAppend(&text, " ", special, " in NaN or Inf,");
-  text.back() = ';';
-  absl::StrAppend(&text, " at most ", largest, " ulp");
-  return text;
+  return result;
+}
+
+std::string UlpHistogram(DType dtype, absl::Span<const std::uint8_t> a,
+                         absl::Span<const std::uint8_t> b) {
+  const UlpCounts counts = CountUlps(dtype, a, b);
+  if (counts.different() == 0) return "";
+  const auto size = static_cast<std::size_t>(DTypeSize(dtype));
+  const auto first = static_cast<std::size_t>(
+      std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
+  const std::size_t at = first / size * size;
+  const int digits = static_cast<int>(2 * size);
+  return absl::StrFormat("element %d: 0x%0*x in a, 0x%0*x in b; %d elements "
+                         "differ: %s",
+                         at / size, digits, Word(&a[at], static_cast<int>(size)),
+                         digits, Word(&b[at], static_cast<int>(size)),
+                         counts.different(), counts.Text());
 }
 
 }  // namespace mlafuzz

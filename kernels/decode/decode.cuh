@@ -189,6 +189,12 @@ __device__ inline void UpdateSoftmax(const SplitMemory& shared,
   if (lane == 0) shared.rescale() = rescale;
 }
 
+// The number of a block of keys, or of a split, among all traced ones.
+__device__ inline std::int64_t TracedBlock(const DecodeParams& params,
+                                           std::int64_t block) {
+  return blockIdx.x / params.splits * params.trace_blocks + block;
+}
+
 // Adds the warps' shares; lane t stores columns 4 t .. 4 t + 3.
 __device__ inline void StorePartial(const DecodeParams& params,
                                     const SplitMemory& shared,
@@ -201,6 +207,15 @@ __device__ inline void StorePartial(const DecodeParams& params,
     values[1] += share.y;
     values[2] += share.z;
     values[3] += share.w;
+  }
+  if (params.trace_scores != nullptr) {
+    const std::int64_t traced = TracedBlock(params, split % params.splits);
+    for (int i = 0; i < 4; ++i) {
+      params.trace_accumulators[traced * kLatent + 4 * lane + i] = values[i];
+    }
+    if (lane == 0) {
+      params.trace_split_lse[traced] = shared.max() + log2f(shared.sum());
+    }
   }
   const std::int64_t at = split * kLatent + 4 * lane;
   for (int i = 0; i < 4; ++i) {
@@ -264,21 +279,39 @@ __global__ void __launch_bounds__(kDecodeLanes)
     }
     dot += __shfl_xor_sync(0xffffffffu, dot, 1);
     if (lane % 2 == 0) {
+      const float score = is_key ? dot * params.scale_log2
+                          : block * kBlockKeys + key < params.lanes
+                              ? Policy::Masked().score
+                              : -INFINITY;
       shared.rows[key] = row;
-      shared.scores[key] = is_key ? dot * params.scale_log2
-                           : block * kBlockKeys + key < params.lanes
-                               ? Policy::Masked().score
-                               : -INFINITY;
+      shared.scores[key] = score;
+      if (params.trace_scores != nullptr) {
+        params.trace_scores[TracedBlock(params, block) * kBlockKeys + key] =
+            score;
+      }
     }
     __syncthreads();
+    simt::Perturb(params.timing, 0);
     if (warp == 0) UpdateSoftmax<Policy>(shared, running);
     __syncthreads();
+    simt::Perturb(params.timing, 1);
+    if (params.trace_scores != nullptr) {
+      const std::int64_t traced = TracedBlock(params, block);
+      if (lane < kBlockKeys) {
+        params.trace_weights[traced * kBlockKeys + lane] = shared.scores[lane];
+      }
+      if (lane == 0) {
+        params.trace_maxima[traced] = running.max;
+        params.trace_sums[traced] = running.sum;
+      }
+    }
     Arithmetic::template StageWeights<Policy>(params, shared);
     const float rescale = Policy::MixRescale(shared.rescale());
 #pragma unroll
     for (int i = 0; i < 16; ++i) sums[i] *= rescale;
     Arithmetic::template Mix<Policy>(params, shared,
                                      warp * (kBlockKeys / kWarps), chunk, sums);
+    simt::Perturb(params.timing, 2);
     // The next block's keys take the place of these.
     if (block + 1 < last) __syncthreads();
   }
@@ -293,6 +326,7 @@ __global__ void __launch_bounds__(kDecodeLanes)
     shared.sum() = running.sum;
   }
   __syncthreads();
+  simt::Perturb(params.timing, 3);
   StorePartial(params, shared, blockIdx.x);
 }
 

@@ -10,11 +10,28 @@
 #include "kernels/decode/checks.h"
 #include "kernels/decode/decode.cuh"
 #include "kernels/decode/options.h"
+#include "kernels/decode/trace.h"
 #include "kernels/kernel_calls.h"
 #include "kernels/simt/simt.h"
 #include "kernels/target_set.h"
 
 namespace mlafuzz {
+
+// Where a trace was asked for.
+inline void SetTrace(const DecodeArgs& args, kernels::DecodeParams& params) {
+  if (args.trace == nullptr) return;
+  const TraceLayout layout =
+      TraceLayout::Of(params.queries, params.heads, params.width);
+  if (args.trace->shape[0] < layout.size()) return;
+  auto* const trace = static_cast<float*>(args.trace->data);
+  params.trace_scores = trace + layout.scores();
+  params.trace_weights = trace + layout.weights();
+  params.trace_maxima = trace + layout.maxima();
+  params.trace_sums = trace + layout.sums();
+  params.trace_accumulators = trace + layout.accumulators();
+  params.trace_split_lse = trace + layout.split_lse();
+  params.trace_blocks = layout.blocks;
+}
 
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
 // launches with partials in the call's scratch memory, or on the heap.
@@ -27,6 +44,8 @@ CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
   kernels::DecodeParams params = ToParams(args);
   if (params.queries == 0) return CallResult::Ok();
   SetRules(options, params);
+  params.timing = TimingOf(context);
+  SetTrace(args, params);
   params.lanes = Policy::Lanes(params);
   kernels::SetSplits(params, args.splits);
   const std::int64_t outputs = params.queries * params.heads;

@@ -51,6 +51,18 @@ struct DecodeParams {
   std::int64_t row_stride;   // bytes
   std::int64_t page_size;    // rows
 
+  std::uint64_t timing;  // simt::Perturb()
+
+  // Null, or where stages leave what they compute (trace.h), which has this
+  // many blocks an output.
+  float* trace_scores;
+  float* trace_weights;
+  float* trace_maxima;
+  float* trace_sums;
+  float* trace_accumulators;
+  float* trace_split_lse;
+  std::int64_t trace_blocks;
+
   float scale_log2;  // softmax scale times log2(e)
   bool rope;         // q has 64 more columns, which meet the row's tail
   ScaleRule qk_scale;

@@ -263,7 +263,12 @@ void* DeviceMemory::TakeScratch(std::size_t bytes) {
   std::string why;
   const std::uint64_t end = (scratch_taken_ + bytes + kScratchAlignment - 1) /
                             kScratchAlignment * kScratchAlignment;
-  if (!Prepare(kScratch, end, &why)) return nullptr;
+  // Memory of the harness is no part of what is captured.
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  (void)cudaThreadExchangeStreamCaptureMode(&mode);
+  const bool prepared = Prepare(kScratch, end, &why);
+  (void)cudaThreadExchangeStreamCaptureMode(&mode);
+  if (!prepared) return nullptr;
   // It grows from the slot's begin.
   Placement& p = placements_.buffers[tensors_];
   if (placements_.count == tensors_) {
@@ -288,6 +293,41 @@ void* DeviceMemory::TakeScratch(std::size_t bytes) {
   stale_begin_[kScratch] = p.slot;
   stale_end_[kScratch] = p.slot + end;
   return data;
+}
+
+bool DeviceMemory::BeginCapture(std::string* why) {
+  for (int i = 0; i < tensors_; ++i) {
+    const Placement& p = placements_.buffers[i];
+    if (Failed(cudaMemsetAsync(p.device, 0, p.size, stream_), why)) {
+      return false;
+    }
+  }
+  // As frameworks capture: what would wait for the device is not allowed.
+  if (Failed(cudaStreamSynchronize(stream_), why) ||
+      Failed(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
+             why)) {
+    return false;
+  }
+  return true;
+}
+
+bool DeviceMemory::Replay(std::string* why) {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t ready = nullptr;
+  // A launch that was refused has been told of already.
+  (void)cudaGetLastError();
+  bool done = !Failed(cudaStreamEndCapture(stream_, &graph), why) &&
+              !Failed(cudaGraphInstantiate(&ready, graph, 0), why);
+  for (int run = 0; run < 2 && done; ++run) {
+    done = !Failed(CopyIn(placements_, stream_), why) &&
+           !Failed(cudaGraphLaunch(ready, stream_), why);
+  }
+  // Settle() says what failed meanwhile.
+  (void)cudaStreamSynchronize(stream_);
+  if (ready != nullptr) (void)cudaGraphExecDestroy(ready);
+  if (graph != nullptr) (void)cudaGraphDestroy(graph);
+  (void)cudaGetLastError();
+  return done;
 }
 
 bool DeviceMemory::Settle(char* arena, wire::CallTensors& tensors, bool last,

@@ -51,6 +51,8 @@ class DeviceMemory : public wire::CallMemory {
     return scratch_size_ == 0 ? nullptr : &scratch_;
   }
   void* TakeScratch(std::size_t bytes) override;
+  bool BeginCapture(std::string* why) override;
+  bool Replay(std::string* why) override;
   bool Settle(char* arena, wire::CallTensors& tensors, bool last,
               std::vector<wire::Stray>* strays, std::string* why) override;
 

@@ -4,9 +4,12 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace mlafuzz::device {
 namespace {
+
+constexpr char kMost[] = "MLAFUZZ_DEVICE_MEMORY_MIB";
 
 // In the middle of a span, so that both sides are far from the next slot.
 constexpr std::size_t kFront = GuardedSlots::kSpan / 2;
@@ -44,6 +47,15 @@ struct GuardedSlots::Driver {
 std::unique_ptr<GuardedSlots> GuardedSlots::Create(int slots,
                                                    std::string* why) {
   std::unique_ptr<GuardedSlots> all(new GuardedSlots);
+  if (const char* most = std::getenv(kMost); most != nullptr) {
+    char* end = nullptr;
+    const unsigned long long mib = std::strtoull(most, &end, 10);
+    if (*most == '\0' || *end != '\0' || mib == 0 || mib >> 40 != 0) {
+      *why = std::string(kMost) + " is \"" + most + "\", no number of MiB";
+      return nullptr;
+    }
+    all->most_ = static_cast<std::size_t>(mib) << 20;
+  }
   all->driver_ = std::make_unique<Driver>();
   Driver& d = *all->driver_;
   if (!Find("cuMemAddressReserve", &d.reserve) ||
@@ -93,6 +105,14 @@ bool GuardedSlots::Grow(int i, std::size_t bytes, std::string* why) {
   const std::size_t more =
       (std::max(bytes, std::size_t{1}) - slot.size + granule_ - 1) / granule_ *
       granule_;
+  std::size_t taken = 0;
+  for (const Slot& s : slots_) taken += s.size;
+  if (most_ != 0 && (taken > most_ || more > most_ - taken)) {
+    *why = "device memory: " + std::to_string(more >> 20) + " MiB asked for, " +
+           std::to_string(taken >> 20) + " of " + std::to_string(most_ >> 20) +
+           " that " + kMost + " allows are taken";
+    return false;
+  }
   CUmemGenericAllocationHandle handle = 0;
   const CUdeviceptr at = reinterpret_cast<CUdeviceptr>(slot.data + slot.size);
   if (driver_->create(&handle, more, &driver_->properties, 0) != CUDA_SUCCESS) {

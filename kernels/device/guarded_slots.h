@@ -30,7 +30,9 @@ class GuardedSlots {
     std::size_t size = 0;  // bytes, whole granules
   };
 
-  // Null, and why, if the driver has no virtual-memory functions.
+  // Null, and why, if the driver has no virtual-memory functions, or
+  // $MLAFUZZ_DEVICE_MEMORY_MIB, the most that all slots may take together, is no
+  // number.
   static std::unique_ptr<GuardedSlots> Create(int slots, std::string* why);
   ~GuardedSlots();
   GuardedSlots(const GuardedSlots&) = delete;
@@ -50,6 +52,7 @@ class GuardedSlots {
 
   std::unique_ptr<Driver> driver_;
   std::size_t granule_ = 0;
+  std::size_t most_ = 0;  // bytes; 0: what the device has
   unsigned long long base_ = 0;
   std::vector<Slot> slots_;
   // By slot: a handle and its bytes, in the order of addresses.

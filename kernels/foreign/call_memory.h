@@ -34,6 +34,15 @@ class CallMemory {
   // enough. For kernels that know how much they need when called.
   virtual void* TakeScratch(std::size_t) { return nullptr; }
 
+  // Instead of making the placed call: between these two it is captured, over
+  // zeros, then run on its own inputs, twice. False, and why: it cannot be;
+  // nothing has run.
+  virtual bool BeginCapture(std::string* why) {
+    *why = "there are no graphs on this device";
+    return false;
+  }
+  virtual bool Replay(std::string*) { return false; }
+
   // After the call: its results go into the arena; what it wrote outside of the
   // buffers, and the harness will not see there, is appended. `last`: of a
   // batch; what earlier calls did may come out then. False, and what the device

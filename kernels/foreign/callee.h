@@ -59,7 +59,8 @@ enum : std::uint32_t {
   kLengths,
   kSinks,
   kAttention,
-  kLse
+  kLse,
+  kTrace
 };
 
 }  // namespace mlafuzz::wire

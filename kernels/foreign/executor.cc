@@ -30,6 +30,8 @@ namespace {
 constexpr std::int64_t kBatchBytes = std::int64_t{256} << 20;
 // A case that kills its runner does so this often, alone in fresh ones.
 constexpr int kConfirmations = 3;
+// One that does not end in time is given so many times as long, once, alone.
+constexpr double kPatience = 4;
 
 CallStatus StatusOf(std::int32_t status) {
   switch (status) {
@@ -41,6 +43,7 @@ CallStatus StatusOf(std::int32_t status) {
       return CallStatus::kNotImplemented;
     // Nothing was called.
     case wire::kNoDeviceMemory:
+    case wire::kNotCaptured:
       return CallStatus::kNotImplemented;
     default:
       return CallStatus::kError;
@@ -242,6 +245,11 @@ class Processes : public ForeignExecutor {
       if (casualty->has_value()) {
         ++deaths;
         dead = (*observations_)[image];
+        // It had its second run, which takes longest.
+        if ((*casualty)->death.status == CallStatus::kHang) {
+          deaths = kConfirmations;
+          break;
+        }
       } else if (run == 0) {
         return 0;
       }
@@ -255,8 +263,31 @@ class Processes : public ForeignExecutor {
   }
 
   // Runs cases together. A death ends the attempt; of a single case it is the
-  // observation.
+  // observation. A single case that hangs has hung twice.
   absl::StatusOr<std::optional<Casualty>> Attempt(const Places& places) {
+    auto first = AttemptOnce(places);
+    if (places.size() != 1 || !first.ok() || !first->has_value() ||
+        (*first)->death.status != CallStatus::kHang) {
+      return first;
+    }
+    runners_.clear();
+    patience_ = kPatience;
+    auto second = AttemptOnce(places);
+    patience_ = 1;
+    // Not to be left with other calls.
+    runners_.clear();
+    if (second.ok() && second->has_value() &&
+        (*second)->death.status == CallStatus::kHang) {
+      std::string message =
+          absl::StrCat((*first)->death.message,
+                       "; in a fresh process: ", (*second)->death.message);
+      (*observations_)[places[0]].steps.back().message = message;
+      (*second)->death.message = std::move(message);
+    }
+    return second;
+  }
+
+  absl::StatusOr<std::optional<Casualty>> AttemptOnce(const Places& places) {
     if (absl::Status s = arena_.Map(); !s.ok()) return s;
     arena_.Truncate(0);
     flights_.assign(places.size(), {});
@@ -334,6 +365,7 @@ class Processes : public ForeignExecutor {
       const Case* const source = flight.image->source;
       LaunchContext context;
       context.schedule = source != nullptr ? source->schedule() : 0;
+      context.launch = flight.image->launch;
       CallArgs(flight.image->pool, flight.pool + flight.image->pool.offset,
                step, flight.staged.data, {kDLCPU, 0})
           .Call(&batch.encoder, context);
@@ -410,8 +442,10 @@ class Processes : public ForeignExecutor {
           return absl::FailedPreconditionError(absl::StrCat("lib:", change));
         }
       }
+      RunnerLimits limits = target.limits();
+      limits.call_seconds *= patience_;
       auto started =
-          RunnerProcess::Start(target.program(), arena_.fd(), target.limits());
+          RunnerProcess::Start(target.program(), arena_.fd(), limits);
       if (!started.ok()) return started.status();
       runner = *std::move(started);
       ++counts_.starts;
@@ -484,6 +518,7 @@ class Processes : public ForeignExecutor {
   std::map<std::string, std::uint64_t> calls_;  // that each has made
   std::array<std::uint64_t, kAllKernels.size()> executions_{};
   RunnerCounts counts_;
+  double patience_ = 1;  // times the limit on calls, for new runners
   // Of the Run() at hand.
   const TargetSet* targets_ = nullptr;
   absl::Span<const CaseImage> images_;

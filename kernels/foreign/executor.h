@@ -31,7 +31,9 @@ struct RunnerCounts {
 // those up to the dead one live on. If it does not die alone, it says so.
 // FailedPrecondition if a fresh runner would load another file than the target
 // was made of. Damage outside a case's tensors has all cases of the batch run
-// alone, so that none pays for its neighbour.
+// alone, so that none pays for its neighbour. A call that does not end in time
+// is made once more, alone, with four times the time: a hang is one that does
+// not end then either.
 class ForeignExecutor : public Executor {
  public:
   virtual RunnerCounts counts() const = 0;

@@ -125,8 +125,12 @@ class Runner {
       common.scratch = memory_.scratch();
       common.message = message_;
       common.message_size = sizeof message_;
-      result.status = callee_.MakeCall(call, common, tensors_);
-      text.assign(message_, strnlen(message_, sizeof message_ - 1));
+      if (call.launch == kGraph) {
+        result.status = CaptureCall(call, common, &text);
+      } else {
+        result.status = callee_.MakeCall(call, common, tensors_);
+        text.assign(message_, strnlen(message_, sizeof message_ - 1));
+      }
       std::string fault;
       if (!memory_.Settle(arena_, tensors_, number + 1 == run.calls, &strays_,
                           &fault)) {
@@ -138,6 +142,20 @@ class Runner {
     Append(result, reply);
     reply += text;
     for (const Stray& stray : strays_) Append(stray, reply);
+  }
+
+  std::int32_t CaptureCall(const Call& call, const MlafuzzCall& common,
+                           std::string* text) {
+    if (!memory_.BeginCapture(text)) return kNotCaptured;
+    const std::int32_t status = callee_.MakeCall(call, common, tensors_);
+    std::string why;
+    const bool replayed = memory_.Replay(&why);
+    text->assign(message_, strnlen(message_, sizeof message_ - 1));
+    if (replayed || (status != MLAFUZZ_OK && status != MLAFUZZ_ERROR)) {
+      return status;
+    }
+    *text = why + (text->empty() ? "" : "; " + *text);
+    return kNotCaptured;
   }
 
   [[noreturn]] static void DieOf(std::uint32_t number,

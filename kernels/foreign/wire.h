@@ -81,7 +81,7 @@ struct Call {
   std::uint32_t tensors = 0;  // the Tensors that follow
   std::int32_t nope = 0;
   float softmax_scale = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t launch = 0;  // kDirect, kGraph
   std::int64_t page_size = 0;
   std::int64_t splits = 0;
   std::int64_t declared_topk = 0;
@@ -89,6 +89,10 @@ struct Call {
   std::uint64_t schedule = 0;  // the case's; on devices it places buffers
 };
 static_assert(sizeof(Call) == 64);
+
+// Call::launch.
+inline constexpr std::uint32_t kDirect = 0;
+inline constexpr std::uint32_t kGraph = 1;
 
 // Which argument a tensor is; the cache is one of them.
 inline constexpr std::uint32_t kCache = 0xffff;
@@ -111,7 +115,7 @@ static_assert(sizeof(Tensor) == 80);
 
 // Done: for each call a Result, its message behind it, then its Strays.
 struct Result {
-  std::int32_t status = 0;  // MLAFUZZ_*, or kNoDeviceMemory
+  std::int32_t status = 0;  // MLAFUZZ_*, kNoDeviceMemory or kNotCaptured
   std::uint32_t message_length = 0;
   std::uint32_t strays = 0;
   std::uint32_t unused = 0;
@@ -120,6 +124,8 @@ static_assert(sizeof(Result) == 16);
 
 // The runner had no room for the call's tensors; nothing was called.
 inline constexpr std::int32_t kNoDeviceMemory = -1000;
+// The call cannot be part of a graph; the message says why.
+inline constexpr std::int32_t kNotCaptured = -1001;
 
 // Bytes written outside of a buffer where the harness does not see it: on a
 // device. Relative to the buffer's first byte.

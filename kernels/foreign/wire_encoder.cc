@@ -13,7 +13,8 @@ static_assert(static_cast<int>(TensorId::kKvC) == 0 &&
               static_cast<int>(TensorId::kRequestIds) == 8 &&
               static_cast<int>(TensorId::kQ) == 12 &&
               static_cast<int>(TensorId::kAttention) == 16 &&
-              static_cast<int>(TensorId::kLse) == 17);
+              static_cast<int>(TensorId::kLse) == 17 &&
+              static_cast<int>(TensorId::kTrace) == 18);
 
 template <typename T>
 void Append(const T& value, std::string& bytes) {
@@ -49,6 +50,7 @@ void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
 CallResult WireEncoder::End(Kernel kernel, const LaunchContext& context,
                             wire::Call call) {
   call.schedule = context.schedule;
+  call.launch = context.launch == Launch::kGraph ? wire::kGraph : wire::kDirect;
   call.kernel = static_cast<std::uint32_t>(kernel);
   call.tensors = tensor_count_;
   Append(call, bytes_);
@@ -105,6 +107,7 @@ CallResult WireEncoder::Decode(const DecodeArgs& args,
   Add(TensorId::kSinks, args.sinks);
   Add(TensorId::kAttention, args.out);
   Add(TensorId::kLse, args.lse);
+  Add(TensorId::kTrace, args.trace);
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
   call.softmax_scale = args.softmax_scale;

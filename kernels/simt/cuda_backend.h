@@ -67,6 +67,20 @@ LaunchResult launch(const Config& config, void (*kernel)(Params...),
                          static_cast<Params>(std::forward<Args>(args))...));
 }
 
+// Holds lanes back, for up to 4 us: whole warps or single lanes, which ones and
+// for how long follows from `timing` (0: none), the point and where they are.
+// Between accesses that a barrier should order, it shows where none does.
+__device__ inline void Perturb(std::uint64_t timing, unsigned point) {
+  if (timing == 0) return;
+  const bool by_lane = (timing & 1) != 0;
+  std::uint64_t x = timing + (std::uint64_t{blockIdx.x} << 20) + (point << 12) +
+                    (by_lane ? threadIdx.x : threadIdx.x / 32);
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  x ^= x >> 31;
+  if ((x & 3) == 0) __nanosleep(static_cast<unsigned>(x >> 8 & 0xfff));
+}
+
 inline LaunchResult synchronize(Stream stream = nullptr) {
   return ResultOf(cudaStreamSynchronize(stream));
 }

@@ -63,6 +63,9 @@ LaunchResult launch(const Config& config, void (*kernel)(Params...),
 // Launches have ended when they return; here for symmetry with the GPU.
 inline LaunchResult synchronize(Stream = nullptr) { return {}; }
 
+// Of GPUs; here the schedule orders lanes.
+inline void Perturb(std::uint64_t, unsigned) {}
+
 // ---------------------------------------------------------------------------
 // For host_vocabulary.h.
 

@@ -95,7 +95,8 @@ bool Holds(const TargetSet& targets, const Case& c, const std::string& name) {
   const Contracts contracts = checker.contracts();
   bool applied = false;
   for (const Relation& r : AllRelations()) {
-    if (name != r.name || !r.applies(contracts, result.image)) continue;
+    if (name != r.name || !r.applies(targets, contracts, result.image))
+      continue;
     std::vector<Check> checks;
     const absl::Status status =
         r.run(targets, PropertyExecutor(), contracts, result.image,

@@ -82,7 +82,7 @@ Tally RunRelation(const std::string& name, const std::string& target, int seeds,
         {.writer = false, .gather = false, .convert = false, .decode = true});
     CaseResult result;
     EXPECT_TRUE(checker.CheckCase(c, {}, &result).ok());
-    if (!relation->applies(contracts, result.image)) continue;
+    if (!relation->applies(*targets, contracts, result.image)) continue;
     Apply(damage, result.image, result.observation);
     std::vector<Check> checks;
     const absl::Status status =

@@ -61,4 +61,26 @@ absl::Status OtherSchedule::Run(StepContext& context, Finding* finding) {
   return absl::OkStatus();
 }
 
+bool Repeat::Applies(const Contract&, const CaseImage&, const StepImage&) {
+  return true;
+}
+
+absl::Status Repeat::Run(StepContext& context, Finding* finding) {
+  constexpr int kRuns = 8;
+  const std::vector<CaseImage> images(kRuns, OneStep(context));
+  std::vector<Observation> observations;
+  if (absl::Status s = Rerun(context, images, &observations, finding);
+      !s.ok() || !finding->ok()) {
+    return s;
+  }
+  for (int run = 0; run < kRuns && finding->ok(); ++run) {
+    *finding = SameAsPlain(context, images[run], observations[run].steps[0]);
+    if (!finding->ok()) {
+      finding->detail =
+          absl::StrCat("run ", run + 1, " of ", kRuns, ": ", finding->detail);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace mlafuzz

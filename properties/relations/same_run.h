@@ -18,6 +18,14 @@ struct OtherSchedule {
   static absl::Status Run(StepContext& context, Finding* finding);
 };
 
+// Eight runs side by side on a GPU: bit for bit the same. Hardware orders its
+// blocks and warps otherwise each time.
+struct Repeat {
+  static constexpr bool kOnDevices = true;
+  static bool Applies(const Contract&, const CaseImage&, const StepImage&);
+  static absl::Status Run(StepContext& context, Finding* finding);
+};
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_PROPERTIES_RELATIONS_SAME_RUN_H_

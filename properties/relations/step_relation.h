@@ -162,8 +162,15 @@ std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
 // A class R with
 //   static bool Applies(const Contract&, const CaseImage&, const StepImage&);
 //   static absl::Status Run(StepContext&, Finding*);
+// and, if it says nothing of kernels that run on the host,
+//   static constexpr bool kOnDevices = true;
 template <typename R, Kernel kernel>
-bool AppliesToCase(const Contracts& contracts, const CaseImage& image) {
+bool AppliesToCase(const TargetSet& targets, const Contracts& contracts,
+                   const CaseImage& image) {
+  if constexpr (requires { R::kOnDevices; }) {
+    const Target* const target = targets.For(kernel);
+    if (target == nullptr || !IsOnDevice(target->name())) return false;
+  }
   for (int i = 0; i < static_cast<int>(image.steps.size()); ++i) {
     if (IsJudgedStep(contracts, image, i, kernel) &&
         R::Applies(*contracts[static_cast<std::size_t>(kernel)], image,

@@ -17,6 +17,7 @@ enum {
   ABORT,
   EXIT_0,
   LOOP,
+  SLOW,
   FORKS,
   WRITES_INPUTS,
   WRITES_PAST,
@@ -90,6 +91,9 @@ static int32_t Misbehave(const MlafuzzCall* call, const MlafuzzConvert* args) {
       _exit(0);
     case LOOP:
       for (;;) sink = 1;
+    case SLOW:
+      usleep(1500000);
+      break;
     case FORKS:
       Fork();
       break;
