@@ -148,7 +148,7 @@ std::vector<BackendCase> BackendCases() {
   return cases;
 }
 
-bool RunBackend(Run& run, Random& random, const BackendCase& c,
+bool RunBackend(SuiteRun& run, Random& random, const BackendCase& c,
                 BackendOutcome* outcome) {
   const BatchSpec& spec = c.spec;
   const auto heads = static_cast<std::size_t>(c.heads);

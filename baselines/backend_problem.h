@@ -48,7 +48,7 @@ struct BackendOutcome {
 // result is what the reference attends to), for the context and for the new
 // tokens; index conversion, gather and decode. False if a call failed, which
 // then is the run's end.
-bool RunBackend(Run& run, Random& random, const BackendCase& c,
+bool RunBackend(SuiteRun& run, Random& random, const BackendCase& c,
                 BackendOutcome* outcome);
 
 }  // namespace mlafuzz::baselines

@@ -27,23 +27,24 @@ std::vector<Kernel> ReplacedBy(absl::string_view target) {
 
 }  // namespace
 
-Run::Run(TargetSet targets, std::vector<Kernel> replaced, std::uint64_t seed)
+SuiteRun::SuiteRun(TargetSet targets, std::vector<Kernel> replaced,
+                   std::uint64_t seed)
     : generator_(seed),
       calls_(std::move(targets), seed),
       replaced_(std::move(replaced)) {}
 
-bool Run::Replaces(Kernel kernel) const {
+bool SuiteRun::Replaces(Kernel kernel) const {
   return std::find(replaced_.begin(), replaced_.end(), kernel) !=
          replaced_.end();
 }
 
-Random Run::StartCase(std::string label) {
+Random SuiteRun::StartCase(std::string label) {
   label_ = std::move(label);
   ++cases_;
   return Random(generator_.Stream(static_cast<std::uint64_t>(cases_)));
 }
 
-bool Run::Holds(const std::string& why) {
+bool SuiteRun::Holds(const std::string& why) {
   if (why.empty()) return true;
   failed_ = true;
   why_ = absl::StrCat("case ", cases_, " (", label_, "): ", why);
@@ -78,7 +79,7 @@ absl::StatusOr<Result> RunBaseline(const Baseline& baseline,
   }
   absl::StatusOr<TargetSet> targets = MakeTargetSet(target);
   if (!targets.ok()) return targets.status();
-  Run run(*std::move(targets), ReplacedBy(target), seed);
+  SuiteRun run(*std::move(targets), ReplacedBy(target), seed);
   Result result;
   result.applicable =
       std::any_of(baseline.kernels.begin(), baseline.kernels.end(),

@@ -17,10 +17,10 @@ namespace mlafuzz::baselines {
 
 // One run of a suite on one target: the kernels, the random numbers, and how
 // far it came.
-class Run {
+class SuiteRun {
  public:
   // `replaced`: the kernels that the target is answerable for.
-  Run(TargetSet targets, std::vector<Kernel> replaced, std::uint64_t seed);
+  SuiteRun(TargetSet targets, std::vector<Kernel> replaced, std::uint64_t seed);
 
   Calls& calls() { return calls_; }
   const Contract& contract(Kernel kernel) const {
@@ -63,7 +63,7 @@ struct Baseline {
   int cases = 0;                // of a run that passes
   bool reduced = false;         // shapes are smaller than the published ones
   // Runs cases until one fails.
-  void (*run)(Run& run) = nullptr;
+  void (*run)(SuiteRun& run) = nullptr;
 };
 
 // Each in the file of its name.

@@ -32,7 +32,7 @@ std::string WhyNotSimilar(const char* name,
                       kLeast);
 }
 
-void Test(Run& run) {
+void Test(SuiteRun& run) {
   for (const BackendCase& c : BackendCases()) {
     Random random =
         run.StartCase(absl::StrCat(c.spec.name, ", ", c.heads, " heads"));

@@ -30,7 +30,7 @@ std::vector<std::uint16_t> NormalBf16(Random& random, std::size_t count) {
   return values;
 }
 
-TileScale ScaleRuleOf(const Run& run) {
+TileScale ScaleRuleOf(const SuiteRun& run) {
   return run.contract(Kernel::kWriter).writer().scale() ==
                  WriterContract::POW2_CEIL
              ? TileScale::kPow2
@@ -47,7 +47,7 @@ PoolImage NormalPool(Random& random) {
 }
 
 // The output is the pool: bytes, compared as numbers.
-bool TryWriter(Run& run, Random& random) {
+bool TryWriter(SuiteRun& run, Random& random) {
   constexpr std::size_t kTokens = 128;
   const std::vector<std::int32_t> sample =
       random.Sample(kPages * kPageSize, kTokens);
@@ -68,7 +68,7 @@ bool TryWriter(Run& run, Random& random) {
          run.Holds(WhyNotClose("pool", expected.bytes, pool.bytes, kTolerance));
 }
 
-bool TryGather(Run& run, Random& random) {
+bool TryGather(SuiteRun& run, Random& random) {
   PoolImage pool = NormalPool(random);
   // Two requests of four pages, out of order.
   const Table table = {2, 4, random.Sample(kPages, kPages)};
@@ -89,7 +89,7 @@ bool TryGather(Run& run, Random& random) {
 }
 
 // Whole numbers: within a hundredth of each other, from a hundred on one apart.
-bool TryConvert(Run& run, Random& random) {
+bool TryConvert(SuiteRun& run, Random& random) {
   constexpr std::int32_t kRequests = 4;
   constexpr std::int32_t kColumnsOfTable = 8;
   Table table = {
@@ -120,7 +120,7 @@ bool TryConvert(Run& run, Random& random) {
   return run.Holds(WhyNotClose("indices", expected, actual, kTolerance));
 }
 
-bool TryDecode(Run& run, Random& random) {
+bool TryDecode(SuiteRun& run, Random& random) {
   PoolImage pool = NormalPool(random);
   AttentionInput input;
   input.queries = 4;
@@ -142,10 +142,10 @@ bool TryDecode(Run& run, Random& random) {
          run.Holds(WhyNotClose("out", expected.out, actual.out, kTolerance));
 }
 
-void Test(Run& run) {
+void Test(SuiteRun& run) {
   constexpr struct {
     Kernel kernel;
-    bool (*check)(Run& run, Random& random);
+    bool (*check)(SuiteRun& run, Random& random);
   } kProblems[] = {{Kernel::kWriter, TryWriter},
                    {Kernel::kGather, TryGather},
                    {Kernel::kConvert, TryConvert},

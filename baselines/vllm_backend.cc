@@ -48,7 +48,7 @@ std::string WhyNotFinite(const std::vector<std::uint16_t>& values) {
   return "";
 }
 
-bool CheckBackend(Run& run, const BackendCase& c) {
+bool CheckBackend(SuiteRun& run, const BackendCase& c) {
   Random random =
       run.StartCase(absl::StrCat(c.spec.name, ", ", c.heads, " heads"));
   BackendOutcome outcome;
@@ -96,7 +96,7 @@ std::vector<std::int32_t> Draw(Random& random, std::int64_t count,
 
 // Four requests; in rows 0 and 3 some -1, in rows 2 and 6 some indices just
 // past the table, as far as the row is wide.
-bool CheckConversion(Run& run, const Conversion& c,
+bool CheckConversion(SuiteRun& run, const Conversion& c,
                      std::vector<std::int32_t> request_ids) {
   Random random = run.StartCase(
       absl::StrCat("conversion, pages of ", c.page_size, ", top-k ", c.width));
@@ -149,7 +149,7 @@ bool CheckConversion(Run& run, const Conversion& c,
 }
 
 // More request ids than rows of indices have to be refused.
-bool CheckRefusal(Run& run) {
+bool CheckRefusal(SuiteRun& run) {
   Random random = run.StartCase("conversion, more request ids than rows");
   Table table = {4, 10, {}};
   for (std::int32_t i = 0; i < 40; ++i) table.pages.push_back(i);
@@ -163,7 +163,7 @@ bool CheckRefusal(Run& run) {
                        : "accepted 12 request ids for 2 rows of indices");
 }
 
-void Test(Run& run) {
+void Test(SuiteRun& run) {
   for (const BackendCase& c : BackendCases()) {
     if (!CheckBackend(run, c)) return;
   }

@@ -106,7 +106,7 @@ Problem Paged(Random& random, const std::vector<std::int32_t>& pages,
   return problem;
 }
 
-bool Check(Run& run, Problem problem) {
+bool Check(SuiteRun& run, Problem problem) {
   std::vector<std::uint16_t> dst(
       static_cast<std::size_t>(problem.dst_rows) * kColumns, problem.before);
   if (!run.Holds(run.calls().Gather(problem.table, problem.starts,
@@ -143,7 +143,7 @@ bool Check(Run& run, Problem problem) {
   return true;
 }
 
-void Test(Run& run) {
+void Test(SuiteRun& run) {
   const std::vector<std::int32_t> kLists[] = {
       {1},
       {64},

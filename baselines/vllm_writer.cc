@@ -32,7 +32,7 @@ std::vector<T> Part(const std::uint8_t* row, std::size_t at,
   return part;
 }
 
-void Test(Run& run) {
+void Test(SuiteRun& run) {
   Random random = run.StartCase("42 tokens");
   const std::vector<std::int32_t> sample =
       random.Sample(kPages * kPageSize, kTokens);
