@@ -60,8 +60,20 @@ TEST_P(EveryBaseline, FollowsFromTheSeed) {
 
 // A target that leaves a suite's kernels alone is not judged by it.
 TEST_P(EveryBaseline, SaysWhereItDoesNotApply) {
-  EXPECT_EQ(RunOn(GetParam().id, "mutant:payload-fallthrough").applicable,
-            Exercises(GetParam(), Kernel::kWriter));
+  const struct {
+    const char* target;
+    Kernel kernel;
+  } kTargets[] = {{"mutant:payload-fallthrough", Kernel::kWriter},
+                  {"mutant:gather-drops-pages", Kernel::kGather},
+                  {"mutant:index-zero-for-invalid", Kernel::kConvert},
+                  {"mutant:sink-dropped", Kernel::kDecode}};
+  for (const auto& [target, kernel] : kTargets) {
+    if (Exercises(GetParam(), kernel)) continue;
+    const Result result = RunOn(GetParam().id, target);
+    EXPECT_FALSE(result.applicable) << target;
+    EXPECT_FALSE(result.flagged) << target;
+    EXPECT_EQ(result.cases, 0) << target;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryBaseline, testing::ValuesIn(Baselines()),
