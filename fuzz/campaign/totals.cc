@@ -33,6 +33,7 @@ void Totals::Add(const WorkerStatus& status) {
   AddAll(made_for, status.made_for);
   AddAll(made_sampled, status.made_sampled);
   AddAll(made_informative, status.made_informative);
+  cpu_nanoseconds += status.cpu_nanoseconds;
 }
 
 }  // namespace mlafuzz

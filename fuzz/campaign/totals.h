@@ -33,6 +33,7 @@ struct Totals {
   std::array<Count, kMaxFields> made_for = {};
   std::array<Count, kMaxFields> made_sampled = {};
   std::array<Count, kMaxFields> made_informative = {};
+  Count cpu_nanoseconds = 0;  // from each worker's first case on
   // Not sums: the largest of the workers.
   Count coverage = 0;
   Count corpus = 0;

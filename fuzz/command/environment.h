@@ -32,6 +32,9 @@ absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour);
 // The library of kernels/device/testing/faults.cu; empty: it was not built in.
 std::string FaultLibrary();
 
+// baselines/run_baseline; Unavailable if it was not built in.
+absl::StatusOr<std::string> BaselineProgram();
+
 // Stored cases that come with this program.
 absl::StatusOr<std::string> StoredCases();
 

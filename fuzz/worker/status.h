@@ -60,6 +60,11 @@ struct WorkerStatus {
   std::array<Counter, kMaxFields> made_sampled;
   std::array<Counter, kMaxFields> made_informative;
 
+  // This process' CPU clock: when the first case began, and how far it got from
+  // there, as of the last case's begin or end.
+  Counter cpu_start;
+  Counter cpu_nanoseconds;
+
   Counter case_size;
   std::array<char, kMaxCaseBytes> case_bytes;
 
@@ -69,6 +74,8 @@ struct WorkerStatus {
   // Before a case runs, and after it came back.
   void Begin(absl::string_view bytes);
   void End();
+  // Nanoseconds of this process' CPU clock since the first Begin().
+  std::uint64_t CpuSinceFirstCase() const;
   // The case that runs, or ran last.
   std::string CurrentCase() const;
 };
