@@ -13,7 +13,9 @@
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/ledger/html.h"
 #include "fuzz/ledger/json.h"
+#include "fuzz/ledger/recorded.h"
 #include "fuzz/ledger/run.h"
 #include "fuzz/ledger/summary.h"
 #include "fuzz/ledger/text.h"
@@ -108,6 +110,7 @@ absl::Status Read(const Arguments& arguments, LedgerOptions& options) {
   if (!budget.ok()) return budget.status();
   options.measure.budget_cpu_seconds = *budget;
   options.groups = arguments.Has("groups");
+  options.core_only = arguments.Has("core");
   if (arguments.Has("baselines")) {
     const auto program = BaselineProgram();
     if (!program.ok()) return program.status();
@@ -120,7 +123,28 @@ absl::Status Read(const Arguments& arguments, LedgerOptions& options) {
   return absl::OkStatus();
 }
 
-int Run(const Arguments& arguments, const std::string&) {
+// Writes what was asked for; all or nothing of each file.
+absl::Status Write(const Arguments& arguments, const std::string& typed,
+                   const LedgerResult& result) {
+  const auto write = [&](const char* flag, const auto& text) {
+    if (!arguments.Has(flag)) return absl::OkStatus();
+    return WriteFileAtomically(CallersPath(arguments.Get(flag)), text());
+  };
+  if (absl::Status s =
+          write("json", [&] { return LedgerJson(result).dump(2) + "\n"; });
+      !s.ok()) {
+    return s;
+  }
+  if (absl::Status s = write("html", [&] { return LedgerHtml(result); });
+      !s.ok()) {
+    return s;
+  }
+  // Half a record would pass for a whole one.
+  if (result.interrupted) return absl::OkStatus();
+  return write("record", [&] { return FormatRecorded(Record(result), typed); });
+}
+
+int Run(const Arguments& arguments, const std::string& typed) {
   const auto fail = [](const absl::Status& s) {
     return UsageError(absl::StrCat("ledger: ", s.message()));
   };
@@ -133,13 +157,8 @@ int Run(const Arguments& arguments, const std::string&) {
   });
   if (!result.ok()) return fail(result.status());
   std::fputs(LedgerText(*result).c_str(), stdout);
-  if (arguments.Has("json")) {
-    const std::string path = CallersPath(arguments.Get("json"));
-    if (absl::Status s =
-            WriteFileAtomically(path, LedgerJson(*result).dump(2) + "\n");
-        !s.ok()) {
-      return fail(s);
-    }
+  if (absl::Status s = Write(arguments, typed, *result); !s.ok()) {
+    return fail(s);
   }
   return LedgerExitCode(*result);
 }
@@ -161,7 +180,11 @@ Command LedgerCommand() {
            {"groups", nullptr,
             "also count what a campaign that goes on takes one fault for"},
            {"baselines", nullptr, "other people's tests beside them"},
+           {"core", nullptr, "of the wrong kernels only the selftest's"},
            {"json", "FILE", "the result, for programs"},
+           {"html", "FILE", "the result as a page with a kill matrix"},
+           {"record", "FILE",
+            "calls to kill, for the gate (properties/ledger/recorded.json)"},
            {"jobs", "N", "campaigns at a time (default: one a processor)"},
            {"flavour", "plain|asan+ubsan|race",
             "build of the kernels (default plain)"}},

@@ -62,18 +62,20 @@ std::string Red(const Ending& ending, double timeout_seconds) {
   return "";
 }
 
-// The last line that is an object with a verdict.
-std::optional<Json> LineOf(const std::string& output) {
+// The last line that is an object in which `is_it` holds.
+template <typename IsIt>
+std::optional<Json> LineOf(const std::string& output, IsIt is_it) {
   std::optional<Json> found;
   for (const absl::string_view line : absl::StrSplit(output, '\n')) {
     Json json = Json::parse(line.begin(), line.end(), nullptr,
                             /*allow_exceptions=*/false);
-    if (json.is_object() && json.contains("flagged") &&
-        json["flagged"].is_boolean()) {
-      found = std::move(json);
-    }
+    if (json.is_object() && is_it(json)) found = std::move(json);
   }
   return found;
+}
+
+bool HasVerdict(const Json& json) {
+  return json.contains("flagged") && json["flagged"].is_boolean();
 }
 
 double NumberOf(const Json& json, const char* name) {
@@ -94,11 +96,13 @@ absl::StatusOr<std::vector<std::string>> ListBaselines(
         absl::StrCat(program, " --list ", red, ": ", ending->output));
   }
   std::vector<std::string> ids;
-  for (absl::string_view line : absl::StrSplit(ending->output, '\n')) {
-    line = absl::StripAsciiWhitespace(line);
-    // Words after the name describe it.
-    if (!line.empty())
-      ids.emplace_back(line.substr(0, line.find_first_of(" \t")));
+  for (const absl::string_view line : absl::StrSplit(ending->output, '\n')) {
+    const Json json = Json::parse(line.begin(), line.end(), nullptr,
+                                  /*allow_exceptions=*/false);
+    if (json.is_object() && json.contains("baseline") &&
+        json["baseline"].is_string()) {
+      ids.push_back(json["baseline"].get<std::string>());
+    }
   }
   if (ids.empty()) {
     return absl::DataLossError(
@@ -119,7 +123,7 @@ absl::StatusOr<BaselineRun> RunBaseline(const std::string& program,
   if (!ending.ok()) return ending.status();
   BaselineRun run;
   run.seed = seed;
-  const std::optional<Json> line = LineOf(ending->output);
+  const std::optional<Json> line = LineOf(ending->output, HasVerdict);
   if (std::string red = Red(*ending, timeout_seconds); !red.empty()) {
     run.flagged = true;
     run.why = std::move(red);
@@ -132,6 +136,7 @@ absl::StatusOr<BaselineRun> RunBaseline(const std::string& program,
         " ended well without a line of JSON that has \"flagged\""));
   }
   run.flagged = (*line)["flagged"].get<bool>();
+  run.applicable = line->value("applicable", true);
   if (line->contains("why") && (*line)["why"].is_string()) {
     run.why = (*line)["why"].get<std::string>();
   }

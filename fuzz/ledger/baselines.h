@@ -11,9 +11,10 @@
 namespace mlafuzz {
 
 // Other people's tests, as one program runs them (baselines/): `PROGRAM --list`
-// prints their names, a line each; `PROGRAM --baseline=NAME --target=TARGET
-// --seed=N` runs one and prints a line of JSON: {"baseline", "target", "seed",
-// "flagged": bool, "why", "cases", "cpu_seconds"}.
+// prints a line of JSON for each, with its name as "baseline"; `PROGRAM
+// --baseline=NAME --target=TARGET --seed=N` runs one and prints another:
+// {"baseline", "target", "seed", "flagged": bool, "why", "cases",
+// "cpu_seconds"}, and "applicable": false if it has no test of such a target.
 
 // Unavailable if the program cannot run, DataLoss if it lists nothing.
 absl::StatusOr<std::vector<std::string>> ListBaselines(

@@ -80,7 +80,9 @@ Json BaselineJson(const LedgerResult& result, const BaselineRow& row) {
   json["controls"] = c.controls;
   json["mutants_killed"] = c.killed_by_baseline;
   json["mutants_run"] = c.mutants;
+  json["mutants_applicable"] = c.applicable;
   json["killed_by_first_engine"] = c.killed_by_us;
+  json["killed_by_first_engine_of_applicable"] = c.killed_by_us_applicable;
   json["both_kill"] = c.both;
   json["first_engine_first_or_tied"] = c.first_or_tied;
   json["killed_by_baseline_alone"] = c.only_baseline;
@@ -95,6 +97,7 @@ Json BaselineJson(const LedgerResult& result, const BaselineRow& row) {
     }
     Json one;
     one["id"] = target.target;
+    one["applicable"] = Applies(target);
     one["killed"] = Killed(target);
     one["cpu_seconds_median"] = Number(CpuSecondsOf(target).median);
     one["seeds"] = target.runs.size();

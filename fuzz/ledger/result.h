@@ -58,6 +58,7 @@ struct ControlRow {
 
 struct BaselineRun {
   std::uint64_t seed = 0;
+  bool applicable = true;  // has a test of such a kernel
   bool flagged = false;
   std::string why;
   std::uint64_t cases = 0;

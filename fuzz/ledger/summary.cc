@@ -79,6 +79,11 @@ bool Killed(const BaselineTarget& target) {
   return CpuSecondsOf(target).median.has_value();
 }
 
+bool Applies(const BaselineTarget& target) {
+  return std::any_of(target.runs.begin(), target.runs.end(),
+                     [](const BaselineRun& run) { return run.applicable; });
+}
+
 Comparison Compare(const LedgerResult& result, const BaselineRow& baseline) {
   Comparison comparison;
   comparison.baseline = baseline.id;
@@ -91,6 +96,10 @@ Comparison Compare(const LedgerResult& result, const BaselineRow& baseline) {
     const bool theirs = Killed(target);
     comparison.killed_by_baseline += theirs ? 1 : 0;
     comparison.killed_by_us += Killed(ours) ? 1 : 0;
+    if (Applies(target)) {
+      ++comparison.applicable;
+      comparison.killed_by_us_applicable += Killed(ours) ? 1 : 0;
+    }
     if (theirs && !Killed(ours)) {
       comparison.only_baseline.push_back(target.target);
     }
@@ -105,7 +114,7 @@ Comparison Compare(const LedgerResult& result, const BaselineRow& baseline) {
     }
   }
   for (const BaselineTarget& target : baseline.controls) {
-    if (target.runs.empty()) continue;
+    if (!Applies(target)) continue;
     ++comparison.controls;
     // One false alarm is one too many.
     comparison.controls_flagged +=

@@ -38,19 +38,23 @@ std::string WeaknessText(const EngineSummary& summary);
 // Killed: in so many seeds that the median is a kill.
 bool Killed(const EngineSummary& summary);
 bool Killed(const BaselineTarget& target);
+// Whether the baseline has a test of such a target.
+bool Applies(const BaselineTarget& target);
 Spread CpuSecondsOf(const BaselineTarget& target);
 
 // One baseline beside the first engine, over the wrong kernels that both ran.
 struct Comparison {
   std::string baseline;
   std::size_t mutants = 0;
+  std::size_t applicable = 0;  // it has a test of such a kernel
   std::size_t killed_by_baseline = 0;
-  std::size_t killed_by_us = 0;
-  std::vector<std::string> only_baseline;  // killed by it and not by us
+  std::size_t killed_by_us = 0;             // of all
+  std::size_t killed_by_us_applicable = 0;  // of those it has a test of
+  std::vector<std::string> only_baseline;   // killed by it and not by us
   std::size_t both = 0;
   std::size_t first_or_tied = 0;    // of both: in CPU seconds
   std::vector<std::string> slower;  // the rest of them
-  std::size_t controls = 0;
+  std::size_t controls = 0;         // that it has a test of
   std::size_t controls_flagged = 0;
 };
 // Within a factor of two or 10 ms is a tie.

@@ -129,10 +129,13 @@ void AppendBaselines(const LedgerResult& result, std::string& text) {
     const Comparison c = Compare(result, row);
     absl::StrAppendFormat(
         &text,
-        "  %-28s kills %d of %d, ours %d; in CPU seconds ours is first or tied "
-        "on %d of %d that both kill; flags %d of %d right kernels\n",
+        "  %-28s kills %d of %d, ours %d; of the %d that it has a test of, "
+        "ours "
+        "%d; of %d that both kill, ours is first or tied in CPU seconds on %d; "
+        "it flags %d of %d right kernels\n",
         c.baseline, c.killed_by_baseline, c.mutants, c.killed_by_us,
-        c.first_or_tied, c.both, c.controls_flagged, c.controls);
+        c.applicable, c.killed_by_us_applicable, c.both, c.first_or_tied,
+        c.controls_flagged, c.controls);
     if (!c.only_baseline.empty()) {
       absl::StrAppend(
           &text, "    it alone: ", absl::StrJoin(c.only_baseline, ", "), "\n");
