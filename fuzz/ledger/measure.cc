@@ -52,6 +52,9 @@ absl::Status AddReach(const MeasureOptions& options, const LedgerEntry& entry,
   if (run.cases == 0) return absl::OkStatus();
   WorkRequest request;
   request.mutable_targets()->set_all(entry.target);
+  for (const std::string& kernel : Names(entry.kernels)) {
+    request.add_kernels(kernel);
+  }
   request.set_case_log(log);
   const auto reach =
       ReachInWorker(options.engine, std::move(request), WatchdogLimits());

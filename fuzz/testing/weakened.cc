@@ -4,21 +4,30 @@
 //   all-pass       every check passes
 //   no:PROPERTY    checks of this property pass
 //   no-tails       what is beyond the rope, or in its place, passes
-//   bounds-x1000   decodes pass within a thousand times their bounds; the
+//   bounds:FACTOR  decodes pass within so many times their bounds; the
 //                  relations, which rest on the bounds too, pass
+//
+//   none           nothing is weakened
+//
+// It also has "puzzle:undeclared-partials": a decode that keeps its partial
+// results in bf16 and promises fp32, a fault that only tight bounds see.
 //
 // Without the variable, or with another value, it ends at once: a weakening
 // that is not there must not look like one that nobody notices.
 
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "fuzz/worker/session.h"
+#include "kernels/target_set.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/observed_rows.h"
 #include "oracle/pool_history.h"
@@ -29,24 +38,29 @@
 namespace mlafuzz {
 namespace {
 
-constexpr double kWiderBounds = 1000;
-
 std::string Weakening() {
   const char* name = std::getenv("MLAFUZZ_WEAKENED");
   return name != nullptr ? name : "";
 }
 
+bool FactorOf(const std::string& weakening, double* factor) {
+  absl::string_view text = weakening;
+  return absl::ConsumePrefix(&text, "bounds:") &&
+         absl::SimpleAtod(text, factor) && *factor > 1;
+}
+
 // Within bounds that are so much wider.
-bool PassesWide(const Contracts& contracts, const CaseImage& image,
-                const Observation& observation, int step) {
+bool PassesWide(double factor, const Contracts& contracts,
+                const CaseImage& image, const Observation& observation,
+                int step) {
   oracle::PoolHistory history(image, observation);
   for (int i = 0; i < step; ++i) history.Advance();
   const auto s = static_cast<std::size_t>(step);
   DecodeExpectation expected =
       ExpectDecode(*contracts[static_cast<std::size_t>(Kernel::kDecode)], image,
                    step, history.before());
-  for (double& bound : expected.out_bound) bound *= kWiderBounds;
-  for (double& bound : expected.lse_bound) bound *= kWiderBounds;
+  for (double& bound : expected.out_bound) bound *= factor;
+  for (double& bound : expected.lse_bound) bound *= factor;
   const oracle::ObservedRows rows(image.steps[s], observation.steps[s]);
   if (!rows.well_formed()) return false;
   for (std::int64_t row = 0; row < expected.rows(); ++row) {
@@ -68,9 +82,11 @@ bool Overlooked(const std::string& weakening, const Contracts& contracts,
   }
   if (check.kernel != Kernel::kDecode) return false;
   if (IsRelation(check.property)) return true;
+  double factor = 0;
   return (check.property == property::kDecodeOut ||
           check.property == property::kDecodeLse) &&
-         PassesWide(contracts, image, observation, check.step);
+         FactorOf(weakening, &factor) &&
+         PassesWide(factor, contracts, image, observation, check.step);
 }
 
 void Weaken(const Contracts& contracts, const CaseImage& image,
@@ -85,15 +101,48 @@ void Weaken(const Contracts& contracts, const CaseImage& image,
   }
 }
 
+class UndeclaredPartials : public Target {
+ public:
+  UndeclaredPartials()
+      : builtin_(*MakeTargetSet("builtin")),
+        partials_(*MakeTargetSet("builtin:bf16-partials")) {}
+  const std::string& name() const override { return name_; }
+  const Contract& contract() const override {
+    return builtin_.For(Kernel::kDecode)->contract();
+  }
+  const Arithmetic& arithmetic() const override {
+    return contract().arithmetic();
+  }
+  bool Implements(Kernel kernel) const override {
+    return kernel == Kernel::kDecode;
+  }
+  CallResult Decode(const DecodeArgs& args,
+                    const LaunchContext& context) override {
+    return partials_.For(Kernel::kDecode)->Decode(args, context);
+  }
+
+ private:
+  const std::string name_ = "puzzle:undeclared-partials";
+  const TargetSet builtin_;
+  const TargetSet partials_;
+};
+
+std::shared_ptr<Target> MakePuzzle(absl::string_view name) {
+  if (name != "puzzle:undeclared-partials") return nullptr;
+  return std::make_shared<UndeclaredPartials>();
+}
+
 [[maybe_unused]] const bool kWeakened = [] {
   const std::string name = Weakening();
-  if (name != "all-pass" && name != "no-tails" && name != "bounds-x1000" &&
-      !absl::StartsWith(name, "no:")) {
+  double factor = 0;
+  if (name != "none" && name != "all-pass" && name != "no-tails" &&
+      !absl::StartsWith(name, "no:") && !FactorOf(name, &factor)) {
     std::fprintf(stderr, "mlafuzz-worker: MLAFUZZ_WEAKENED is \"%s\"\n",
                  name.c_str());
     std::_Exit(1);
   }
-  SetCheckFilter(Weaken);
+  if (name != "none") SetCheckFilter(Weaken);
+  AddTargetMaker(MakePuzzle);
   return true;
 }();
 

@@ -50,31 +50,30 @@ Calls CallsOf(const Contracts& contracts, const std::vector<Kernel>& wrong,
 
 }  // namespace
 
-absl::StatusOr<TargetSet> RightTwin(absl::string_view name) {
-  absl::StatusOr<TargetSet> wrong = MakeTargetSet(name);
-  if (!wrong.ok()) return wrong;
+absl::StatusOr<TargetSet> RightTwin(const TargetSet& wrong,
+                                    const std::vector<Kernel>& kernels) {
   absl::StatusOr<TargetSet> right = MakeTargetSet("builtin");
   if (!right.ok()) return right;
-  for (const TargetInfo& mutant : AllTargets()) {
-    if (mutant.name != name) continue;
-    for (const Kernel kernel : mutant.replaces) {
-      const std::size_t k = static_cast<std::size_t>(kernel);
-      const std::string promised =
-          wrong->For(kernel)->contract().SerializeAsString();
-      if (right->For(kernel)->contract().SerializeAsString() == promised) {
+  for (const Kernel kernel : kernels) {
+    const std::string promised =
+        wrong.For(kernel)->contract().SerializeAsString();
+    if (right->For(kernel)->contract().SerializeAsString() == promised) {
+      continue;
+    }
+    for (const TargetInfo& info : AllTargets()) {
+      if (!absl::StartsWith(info.name, "builtin:") ||
+          std::find(info.replaces.begin(), info.replaces.end(), kernel) ==
+              info.replaces.end()) {
         continue;
       }
-      for (const TargetInfo& info : AllTargets()) {
-        if (!absl::StartsWith(info.name, "builtin:")) continue;
-        const absl::StatusOr<TargetSet> other = MakeTargetSet(info.name);
-        if (!other.ok()) return other;
-        if (std::find(info.replaces.begin(), info.replaces.end(), kernel) !=
-                info.replaces.end() &&
-            other->For(kernel)->contract().SerializeAsString() == promised) {
-          right->targets[k] = other->targets[k];
-          break;
-        }
+      const absl::StatusOr<TargetSet> other = MakeTargetSet(info.name);
+      if (!other.ok()) return other;
+      if (other->For(kernel)->contract().SerializeAsString() != promised) {
+        continue;
       }
+      const std::size_t k = static_cast<std::size_t>(kernel);
+      right->targets[k] = other->targets[k];
+      break;
     }
   }
   return right;
@@ -97,9 +96,16 @@ bool LeftTheSame(const Observation& a, const Observation& b) {
 absl::Status MeasureReach(const WorkRequest& request, WorkerStatus& status) {
   auto session = Session::Create(request.targets());
   if (!session.ok()) return session.status();
-  const absl::StatusOr<TargetSet> right = RightTwin(request.targets().all());
+  std::vector<Kernel> wrong;
+  for (const Kernel kernel : kAllKernels) {
+    if (std::find(request.kernels().begin(), request.kernels().end(),
+                  KernelName(kernel)) != request.kernels().end()) {
+      wrong.push_back(kernel);
+    }
+  }
+  const absl::StatusOr<TargetSet> right =
+      RightTwin((*session)->targets(), wrong);
   if (!right.ok()) return right.status();
-  const std::vector<Kernel> wrong = KernelsUnderTest(request.targets());
   const Contracts contracts = (*session)->checker().contracts();
   const auto log = ReadCaseLog(request.case_log());
   if (!log.ok()) return log.status();
