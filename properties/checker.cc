@@ -10,10 +10,13 @@
 #include "corpus/value_generator.h"
 #include "oracle/expect.h"
 #include "oracle/validity.h"
+#include "properties/check_filter.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
+
+CheckFilter check_filter = nullptr;
 
 // What an unspecified step of a case that was not sent looks like.
 std::vector<Check> UnspecifiedChecks(const Contracts& contracts,
@@ -84,6 +87,8 @@ absl::Status RunRelations(const TargetSet& targets, Executor& executor,
 
 }  // namespace
 
+void SetCheckFilter(CheckFilter filter) { check_filter = filter; }
+
 Contracts CaseChecker::contracts() const {
   static const Contract* const kBuiltin = new Contract(BuiltinContract());
   Contracts contracts;
@@ -140,11 +145,15 @@ absl::Status CaseChecker::CheckCases(absl::Span<const Case* const> cases,
     result.image = std::move(images[k]);
     result.observation = std::move(observations[k]);
     result.checks = Judge(contracts, result.image, result.observation);
-    if (!options.all_relations && options.relations_per_case <= 0) continue;
-    if (absl::Status s =
-            RunRelations(targets_, executor_, contracts, options, result);
-        !s.ok()) {
-      return s;
+    if (options.all_relations || options.relations_per_case > 0) {
+      if (absl::Status s =
+              RunRelations(targets_, executor_, contracts, options, result);
+          !s.ok()) {
+        return s;
+      }
+    }
+    if (check_filter != nullptr) {
+      check_filter(contracts, result.image, result.observation, &result.checks);
     }
   }
   return absl::OkStatus();

@@ -163,6 +163,7 @@ class Campaign {
         }
       }
       finding.cases_to_find = record.cases();
+      finding.cpu_seconds_to_find = record.cpu_seconds();
       finding.earlier_calls = record.earlier_calls();
       Announce(std::move(finding));
     }
@@ -269,6 +270,8 @@ class Campaign {
           CallsOf(death.case_binary, finding.failure.kernel());
     }
     finding.cases_to_find = sum.cases + 1;
+    finding.cpu_seconds_to_find =
+        1e-9 * static_cast<double>(sum.cpu_nanoseconds);
     Announce(std::move(finding));
   }
 

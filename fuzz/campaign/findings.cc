@@ -73,6 +73,7 @@ Finding* FindingSet::Add(Finding finding, std::string* renamed) {
     finding.executions_to_find = known.executions_to_find;
     finding.cases_to_find = known.cases_to_find;
     finding.seconds_to_find = known.seconds_to_find;
+    finding.cpu_seconds_to_find = known.cpu_seconds_to_find;
     finding.repeats = known.repeats;
     known.id.clear();
   }

@@ -18,6 +18,7 @@ struct Finding {
   std::uint64_t executions_to_find = 0;
   std::uint64_t cases_to_find = 0;
   double seconds_to_find = 0;
+  double cpu_seconds_to_find = 0;  // of the workers, from their first cases on
   // Calls that the foreign target's process had made before the case.
   std::uint64_t earlier_calls = 0;
   // Runs of the case in fresh processes, and those that failed the same way.

@@ -108,6 +108,10 @@ absl::Status Fleet::Spawn(std::uint32_t number,
   request.set_mutator(options_.mutator);
   request.set_max_cases(options_.cases == 0 ? 0 : job.cases_left);
   request.set_max_inputs(options_.inputs);
+  request.set_max_cpu_seconds(options_.cpu_seconds);
+  if (!options_.case_log.empty()) {
+    request.set_case_log(absl::StrCat(options_.case_log, ".", number));
+  }
   request.set_stop_on_first(options_.stop_on_first);
   request.mutable_known_causes()->Assign(known.begin(), known.end());
   auto worker = WorkerProcess::Start(options_.engine.path, folder_,
@@ -149,6 +153,7 @@ void Fleet::TakeRecords(std::vector<FindingRecord>* records) {
           record.set_executions(static_cast<int>(k), sum.executions[k]);
         }
         record.set_cases(sum.cases);
+        record.set_cpu_seconds(1e-9 * static_cast<double>(sum.cpu_nanoseconds));
       }
       records->push_back(std::move(record));
     }

@@ -177,6 +177,36 @@ absl::StatusOr<SettleResult> SettleInWorker(const Engine& engine,
                                     "settle.result", /*partial=*/true);
 }
 
+absl::StatusOr<ReachResult> ReachInWorker(const Engine& engine,
+                                          WorkRequest request,
+                                          const WatchdogLimits& limits) {
+  auto folder = ScratchFolder::Create();
+  if (!folder.ok()) return folder.status();
+  request.set_mode(WorkRequest::REACH);
+  request.set_out(folder->path());
+  for (int run = 1;; ++run) {
+    auto worker = WorkerProcess::Start(engine.path, folder->path(),
+                                       absl::StrCat(run), request, {}, limits);
+    if (!worker.ok()) return worker.status();
+    const WorkerState state = WaitFor(**worker, limits);
+    if (state == WorkerState::kRunning) return Cancelled();
+    if (state == WorkerState::kUsage) {
+      return absl::InvalidArgumentError((*worker)->Reason());
+    }
+    if (state == WorkerState::kKilled && run < kKilledRuns) continue;
+    auto result =
+        ReadResult<ReachResult>(absl::StrCat(folder->path(), "/reach.result"));
+    if (state == WorkerState::kDone) return result;
+    if (!(*worker)->DiedInCase()) {
+      return absl::AbortedError((*worker)->Reason());
+    }
+    ReachResult died = result.ok() ? *std::move(result) : ReachResult();
+    died.set_reached(true);
+    died.set_triggered(true);
+    return died;
+  }
+}
+
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {
   request.set_mode(WorkRequest::AB);
   WatchdogLimits limits;

@@ -36,6 +36,12 @@ absl::StatusOr<SettleResult> SettleInWorker(const Engine& engine,
                                             WorkRequest request,
                                             const WatchdogLimits& limits);
 
+// Whether the cases of request.case_log() reach and trigger the wrong kernel of
+// request.targets(). A case that takes the process with it has triggered it.
+absl::StatusOr<ReachResult> ReachInWorker(const Engine& engine,
+                                          WorkRequest request,
+                                          const WatchdogLimits& limits);
+
 // Aborted if a decode took its process with it.
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request);
 

@@ -31,6 +31,11 @@ struct CampaignOptions {
   double seconds_spent = 0;  // of them, before RunCampaign
   std::uint64_t cases = 0;   // over all jobs; 0: no limit
   std::uint64_t inputs = 0;  // a job, readable or not; 0: no limit
+  // CPU a worker may take from its first case on; 0: no limit.
+  double cpu_seconds = 0;
+  // Where every case that runs is appended, a file a job: this path, '.' and
+  // the job's number (fuzz/worker/case_log.h). Empty: nowhere.
+  std::string case_log;
   bool stop_on_first = false;
   bool settle = true;                // tell causes apart by further cases
   bool follow_up = true;             // rerun and minimise findings

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -40,6 +42,11 @@ std::vector<std::string> Environment(
     all.push_back(absl::StrCat(key, "=", value));
   }
   return all;
+}
+
+std::uint64_t Nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000u;
 }
 
 }  // namespace
@@ -108,7 +115,9 @@ void Process::ReadOutput() {
 std::optional<Exit> Process::Poll() {
   if (exit_.has_value()) return exit_;
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
+  rusage usage = {};
+  if (wait4(pid_, &status, WNOHANG, &usage) != pid_) return std::nullopt;
+  cpu_nanoseconds_ = Nanoseconds(usage.ru_utime) + Nanoseconds(usage.ru_stime);
   ReadOutput();
   kill(-pid_, SIGKILL);  // what it may have left in its group
   if (WIFSIGNALED(status)) {
@@ -122,6 +131,18 @@ std::optional<Exit> Process::Poll() {
 void Process::Kill() {
   kill(-pid_, SIGKILL);
   kill(pid_, SIGKILL);
+}
+
+std::uint64_t Process::CpuNanoseconds() const {
+  if (exit_.has_value()) return cpu_nanoseconds_;
+  clockid_t clock;
+  timespec now = {};
+  if (clock_getcpuclockid(pid_, &clock) != 0 ||
+      clock_gettime(clock, &now) != 0) {
+    return 0;
+  }
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 std::uint64_t Process::ResidentBytes() const {

@@ -40,6 +40,9 @@ class Process {
   // Nothing while it runs.
   std::optional<Exit> Poll();
   void Kill();
+  // CPU time of the child so far, or in all once Poll() saw its end; 0 if
+  // unknown.
+  std::uint64_t CpuNanoseconds() const;
   // Resident memory in bytes; 0 if unknown.
   std::uint64_t ResidentBytes() const;
   pid_t pid() const { return pid_; }
@@ -52,6 +55,7 @@ class Process {
   int fd_;
   std::string output_;
   std::optional<Exit> exit_;
+  std::uint64_t cpu_nanoseconds_ = 0;  // once it has ended
 };
 
 }  // namespace mlafuzz

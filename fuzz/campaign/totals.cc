@@ -39,6 +39,7 @@ void Totals::Add(const WorkerStatus& status) {
     decode_most_ulps[i] =
         std::max(decode_most_ulps[i], status.decode_most_ulps[i].load());
   }
+  cpu_nanoseconds += status.cpu_nanoseconds;
 }
 
 }  // namespace mlafuzz

@@ -106,7 +106,11 @@ WorkerState WorkerProcess::Poll() {
   if (state_ != WorkerState::kRunning) return state_;
   process_->ReadOutput();
   ReadCoverage();
-  if (const auto exit = process_->Poll()) return state_ = Ended(*exit);
+  if (const auto exit = process_->Poll()) {
+    state_ = Ended(*exit);
+    if (state_ != WorkerState::kDone) CountCpuOfDeath();
+    return state_;
+  }
   const auto now = Clock::now();
   if (const std::uint64_t beat = status().heartbeat; beat != heartbeat_) {
     heartbeat_ = beat;
@@ -115,6 +119,7 @@ WorkerState WorkerProcess::Poll() {
   const double silent = std::chrono::duration<double>(now - last_life_).count();
   const bool busy = status().busy != 0;
   if (silent > (busy ? limits_.case_seconds : limits_.idle_seconds)) {
+    CountCpuOfDeath();
     process_->Kill();
     reason_ = absl::StrCat("no sign of life for ", static_cast<int>(silent),
                            " s ", busy ? "in a case" : "between cases");
@@ -122,6 +127,7 @@ WorkerState WorkerProcess::Poll() {
   }
   const std::uint64_t resident = process_->ResidentBytes();
   if (resident > limits_.resident_bytes) {
+    CountCpuOfDeath();
     process_->Kill();
     reason_ = absl::StrCat("resident memory ", resident >> 20,
                            " MiB is above the limit of ",
@@ -158,6 +164,15 @@ WorkerState WorkerProcess::Ended(const Exit& exit) {
     return WorkerState::kOutOfMemory;
   }
   return WorkerState::kCrash;
+}
+
+// The case that it died in counts, which the process itself could not add.
+void WorkerProcess::CountCpuOfDeath() {
+  const std::uint64_t start = status().cpu_start;
+  const std::uint64_t all = process_->CpuNanoseconds();
+  if (start != 0 && all > start + status().cpu_nanoseconds) {
+    status().cpu_nanoseconds.store(all - start);
+  }
 }
 
 void WorkerProcess::ReadCoverage() {

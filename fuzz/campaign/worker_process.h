@@ -82,6 +82,7 @@ class WorkerProcess {
         last_life_(Clock::now()),
         oom_kills_(OomKills()) {}
   WorkerState Ended(const Exit& exit);
+  void CountCpuOfDeath();
   void ReadCoverage();
 
   std::unique_ptr<Process> process_;

@@ -56,7 +56,7 @@ const std::vector<Command>& AllCommands() {
   static const auto* commands = new std::vector<Command>{
       CampaignCommand(), ReplayCommand(),  ExplainCommand(), MinimizeCommand(),
       DiffCommand(),     TargetsCommand(), InferCommand(),   BenchCommand(),
-      AbCommand(),       PowerCommand(),   SelftestCommand()};
+      AbCommand(),       PowerCommand(),   LedgerCommand(),  SelftestCommand()};
   return *commands;
 }
 

@@ -31,6 +31,7 @@ Command TargetsCommand();
 Command BenchCommand();
 Command AbCommand();
 Command PowerCommand();
+Command LedgerCommand();
 Command SelftestCommand();
 Command InferCommand();
 

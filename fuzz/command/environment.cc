@@ -125,6 +125,19 @@ std::string FaultLibrary() {
   return Carried("kernels/device/testing/faults.so");
 }
 
+absl::StatusOr<std::string> BaselineProgram() {
+  // For tests of this program: another one.
+  const char* other = std::getenv("MLAFUZZ_TEST_BASELINES");
+  const std::string found =
+      other != nullptr ? other : Carried("baselines/run_baseline");
+  if (found.empty()) {
+    return absl::UnavailableError(
+        "baselines/run_baseline is not among this program's files; leave out "
+        "--baselines");
+  }
+  return found;
+}
+
 absl::StatusOr<std::string> StoredCases() {
   const std::string found = Carried("corpus/small");
   if (found.empty()) {

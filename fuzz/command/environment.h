@@ -33,6 +33,9 @@ absl::StatusOr<std::string> FindEmptyTarget(absl::string_view flavour);
 std::string FaultLibrary();
 std::string StaleGraphLibrary();
 
+// baselines/run_baseline; Unavailable if it was not built in.
+absl::StatusOr<std::string> BaselineProgram();
+
 // Stored cases that come with this program.
 absl::StatusOr<std::string> StoredCases();
 

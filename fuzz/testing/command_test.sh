@@ -75,6 +75,16 @@ one_line 2 'nothing of mutant:nope-stale-tail would run' \
 one_line 2 'use it as --writer=mutant:nope-stale-tail' \
   replay x.txtpb --gather=mutant:nope-stale-tail
 
+one_line 2 'unknown engine "afl"; known: libfuzzer, rapidcheck, bytes' \
+  ledger --engines=afl
+one_line 2 'seeds needs 1 to 10000, got 0' ledger --seeds=0
+one_line 2 'has an empty name' ledger --target=mutant:nope-stale-tail,
+one_line 2 'did you mean "mutant:nope-stale-tail"' \
+  ledger --target=mutant:nope-stale-tial
+one_line 2 'budget-cpu-s: "much" is no duration' ledger --budget-cpu-s=much
+MLAFUZZ_TEST_BASELINES=/no/such/program \
+  one_line 2 'ledger: cannot run /no/such/program' ledger --baselines
+
 # ---- output that goes nowhere
 for where in /dev/full closed; do
   if [[ "${where}" == closed ]]; then
@@ -103,6 +113,42 @@ if [[ "${code}" != 0 || -s "${TEST_TMPDIR}/head.log" ]]; then
   failed=1
 fi
 report_has '"exit_code": 0' head
+
+# ---- the ledger
+ledger=(ledger --target=mutant:nope-stale-tail,builtin:pow2
+  --control-cases=200 --json=ledger.json --html=ledger.html)
+cat > "${TEST_TMPDIR}/baselines" << 'END'
+#!/bin/bash
+if [[ "$1" == --list ]]; then echo '{"baseline": "theirs"}'; exit; fi
+[[ "$2" == *mutant* ]] && flagged=true || flagged=false
+echo "{\"flagged\": ${flagged}, \"cpu_seconds\": 0.001}"
+END
+chmod +x "${TEST_TMPDIR}/baselines"
+export MLAFUZZ_TEST_BASELINES="${TEST_TMPDIR}/baselines"
+expect 0 'Survivors: none' "${ledger[@]}" --baselines
+expect 0 'theirs +kills 1 of 1, ours 1;.*it flags 0 of 1 right kernels' \
+  "${ledger[@]}" --baselines
+unset MLAFUZZ_TEST_BASELINES
+for member in '"schema_version": 1' '"detected": 2' '"executions_median": 8.5' \
+  '"cause": "right"' '"false_alarms": 0' '"controls_flagged": 0' \
+  '"killed": true'
+do
+  if ! grep -q -- "${member}" "${caller}/ledger.json"; then
+    echo "FAILED: no ${member} in ledger.json"; cat "${caller}/ledger.json"
+    failed=1
+  fi
+done
+grep -q '<th>mutant:nope-stale-tail</th>' "${caller}/ledger.html" || {
+  echo 'FAILED: no kill matrix in ledger.html'; failed=1; }
+# Whom nobody reaches: no fault of the oracle's.
+expect 0 'generator weak .never reached' \
+  ledger --target=mutant:nope-stale-tail --engines=bytes --inputs=300
+# Interrupted, it writes what is known.
+timeout --signal=INT 2 "${mlafuzz}" ledger --seeds=500 --control-cases=100000 \
+  --target=mutant:nope-stale-tail,builtin --json=cut.json > /dev/null 2>&1
+if ! grep -q '"interrupted": true' "${caller}/cut.json"; then
+  echo 'FAILED: an interrupted ledger left no result'; failed=1
+fi
 
 # ---- targets
 expect 0 'mutant:missing-syncwarp' targets

@@ -22,6 +22,8 @@
 #include "fuzz/worker/bench_mode.h"
 #include "fuzz/worker/fuzz_mode.h"
 #include "fuzz/worker/infer_mode.h"
+#include "fuzz/worker/rapidcheck_mode.h"
+#include "fuzz/worker/reach_mode.h"
 #include "fuzz/worker/run_mode.h"
 #include "fuzz/worker/settle_mode.h"
 #include "fuzz/worker/status.h"
@@ -103,12 +105,19 @@ void Begin() {
       finish(RunInfer(request, status));
     case WorkRequest::BENCH:
       finish(RunBench(request, status));
+    case WorkRequest::REACH:
+      finish(MeasureReach(request, status));
     default:
       break;
   }
   auto fuzz = FuzzMode::Create(request, status);
   if (!fuzz.ok()) LeaveOn(fuzz.status());
   worker->fuzz = *std::move(fuzz);
+  if (request.mutator() == WorkRequest::RAPIDCHECK) {
+    FuzzWithRapidCheck(request.seed(), *worker->fuzz);
+    if (!worker->fuzz->error().ok()) LeaveOn(worker->fuzz->error());
+    EndFuzzing();
+  }
 }
 
 Choices ChoicesFor(unsigned seed) {

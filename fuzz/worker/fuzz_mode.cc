@@ -48,6 +48,11 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
     if (!diff.ok()) return diff.status();
     mode->diff_ = *std::move(diff);
   }
+  if (!request.case_log().empty()) {
+    auto log = CaseLog::Open(request.case_log());
+    if (!log.ok()) return log.status();
+    mode->log_ = *std::move(log);
+  }
   for (const std::string& cause : request.known_causes()) {
     mode->filter_.AddKnown(cause);
   }
@@ -66,6 +71,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
   // What is stored is the case, not the bytes that it came in: those may be
   // text, or spell out what is plain.
   const std::string canonical = CanonicalBinary(*c);
+  if (log_ != nullptr) log_->Append(canonical);
   status_.Begin(canonical);
   bool built;
   if (diff_ != nullptr) {
@@ -97,6 +103,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
     const absl::Status checked = session_->checker().CheckCase(
         *c, Session::CampaignOptions(*c), &result_);
     built = checked.ok();
+    cpu_at_failure_ = status_.CpuSinceFirstCase();
     // Of a case that builds it is nobody's but the executor's: no runner
     // starts, say. Not to be counted as an input that is no case.
     if (!built && BuildImage(*c).ok()) error_ = checked;
@@ -266,6 +273,7 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
   record.set_cases(status_.cases);
   if (diff_ == nullptr) {
     record.set_earlier_calls(result_.observation.earlier_calls);
+    record.set_cpu_seconds(1e-9 * static_cast<double>(cpu_at_failure_));
   }
   const std::uint64_t number = status_.findings;
   const std::string path = absl::StrCat(request_.out(), "/", request_.job(),
@@ -288,6 +296,11 @@ bool FuzzMode::ShouldStop() const {
     return true;
   }
   if (request_.max_inputs() != 0 && status_.inputs >= request_.max_inputs()) {
+    return true;
+  }
+  if (request_.max_cpu_seconds() > 0 &&
+      1e-9 * static_cast<double>(status_.cpu_nanoseconds) >=
+          request_.max_cpu_seconds()) {
     return true;
   }
   return request_.stop_on_first() && status_.findings != 0;

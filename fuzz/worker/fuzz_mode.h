@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "fuzz/worker/case_log.h"
 #include "fuzz/worker/cause_filter.h"
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/distinct.h"
@@ -43,7 +44,10 @@ class FuzzMode {
         distinct_(request.out(), request.job() % 1000),
         generator_(GeneratorFor(std::vector<std::string>(
             request.kernels().begin(), request.kernels().end()))) {
-    generator_.steering = &steering_;
+    // Steering is this project's own; RapidCheck goes without.
+    if (request.mutator() != WorkRequest::RAPIDCHECK) {
+      generator_.steering = &steering_;
+    }
   }
 
   bool CallsKernelUnderTest(const Case& c) const;
@@ -63,8 +67,10 @@ class FuzzMode {
   DistinctCases distinct_;
   CauseFilter filter_;
   Steering steering_;
-  GeneratorOptions generator_;  // points at steering_
+  GeneratorOptions generator_;    // points at steering_
+  std::unique_ptr<CaseLog> log_;  // null: nobody asked for one
   CaseResult result_;
+  std::uint64_t cpu_at_failure_ = 0;  // nanoseconds since the first case
   absl::Status error_;
 };
 

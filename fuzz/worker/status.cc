@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,21 @@
 #include "absl/strings/str_cat.h"
 
 namespace mlafuzz {
+namespace {
+
+std::uint64_t ProcessCpuNanoseconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000u +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+std::uint64_t WorkerStatus::CpuSinceFirstCase() const {
+  const std::uint64_t start = cpu_start;
+  return start == 0 ? 0 : ProcessCpuNanoseconds() - start;
+}
 
 void WorkerStatus::Begin(absl::string_view bytes) {
   const std::size_t size = std::min(bytes.size(), kMaxCaseBytes);
@@ -20,11 +36,14 @@ void WorkerStatus::Begin(absl::string_view bytes) {
   case_size.store(0, std::memory_order_release);
   std::memcpy(case_bytes.data(), bytes.data(), size);
   case_size.store(size, std::memory_order_release);
+  if (cpu_start == 0) cpu_start.store(ProcessCpuNanoseconds());
+  cpu_nanoseconds.store(CpuSinceFirstCase(), std::memory_order_relaxed);
   busy.store(1, std::memory_order_release);
   Add(heartbeat);
 }
 
 void WorkerStatus::End() {
+  cpu_nanoseconds.store(CpuSinceFirstCase(), std::memory_order_relaxed);
   busy.store(0, std::memory_order_release);
   Add(heartbeat);
 }

@@ -64,6 +64,11 @@ struct WorkerStatus {
   std::array<std::array<Counter, 7>, 2> decode_ulps;
   std::array<Counter, 2> decode_most_ulps;
 
+  // This process' CPU clock: when the first case began, and how far it got from
+  // there, as of the last case's begin or end.
+  Counter cpu_start;
+  Counter cpu_nanoseconds;
+
   Counter case_size;
   std::array<char, kMaxCaseBytes> case_bytes;
 
@@ -73,6 +78,8 @@ struct WorkerStatus {
   // Before a case runs, and after it came back.
   void Begin(absl::string_view bytes);
   void End();
+  // Nanoseconds of this process' CPU clock since the first Begin().
+  std::uint64_t CpuSinceFirstCase() const;
   // The case that runs, or ran last.
   std::string CurrentCase() const;
 };

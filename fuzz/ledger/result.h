@@ -1,0 +1,93 @@
+#ifndef MLAFUZZ_FUZZ_LEDGER_RESULT_H_
+#define MLAFUZZ_FUZZ_LEDGER_RESULT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fuzz/ledger/cause.h"
+
+namespace mlafuzz {
+
+// What `mlafuzz ledger` measures, as plain data.
+
+// One wrong kernel under one engine with one seed.
+struct SeedRun {
+  std::uint64_t seed = 0;
+  // A detected fault has been reached and triggered.
+  bool reached = false;
+  bool triggered = false;
+  bool detected = false;
+  // Of a detected one: the wrong kernel's calls through the first failure,
+  // reruns for relations included, and the workers' CPU time from the first
+  // case to it.
+  std::uint64_t executions = 0;
+  double cpu_seconds = 0;
+  // Inputs and cases that it took or, of an undetected one, had.
+  std::uint64_t inputs = 0;
+  std::uint64_t cases = 0;
+  // Once settled: what was found, and how far that is the ledger's.
+  CauseVerdict cause = CauseVerdict::kUnknown;
+  std::string kernel;
+  std::string property;
+  std::string key;
+  std::vector<std::string> also;
+};
+
+struct EngineRuns {
+  std::string engine;         // "libfuzzer", "rapidcheck", "bytes"
+  std::vector<SeedRun> runs;  // by seed
+};
+
+struct MutantRow {
+  std::string id;  // "mutant:nope-stale-tail"
+  std::string source;
+  std::vector<std::string> kernels;
+  std::vector<EngineRuns> engines;
+  // --groups: findings of a campaign that goes on after the first, and the
+  // wrong kernels that each should be one of; -1: not asked for.
+  int groups = -1;
+};
+
+struct ControlRow {
+  std::string id;
+  std::uint64_t cases = 0;
+  std::uint64_t false_alarms = 0;
+  std::vector<std::string> alarms;  // a line each: key and detail
+};
+
+struct BaselineRun {
+  std::uint64_t seed = 0;
+  bool applicable = true;  // has a test of such a kernel
+  bool flagged = false;
+  std::string why;
+  std::uint64_t cases = 0;
+  double cpu_seconds = 0;
+};
+
+struct BaselineTarget {
+  std::string target;
+  std::vector<BaselineRun> runs;  // by seed
+};
+
+struct BaselineRow {
+  std::string id;
+  std::vector<BaselineTarget> mutants;
+  std::vector<BaselineTarget> controls;
+};
+
+struct LedgerResult {
+  std::vector<MutantRow> mutants;
+  std::vector<ControlRow> controls;
+  std::vector<BaselineRow> baselines;
+  std::uint64_t seeds = 0;
+  std::uint64_t inputs = 0;  // a campaign's budget
+  double budget_cpu_seconds = 0;
+  std::string flavour;
+  double seconds = 0;        // of the whole command
+  bool interrupted = false;  // some of it was not run
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_LEDGER_RESULT_H_
