@@ -18,9 +18,12 @@ namespace mlafuzz {
 
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
 // launches with partials in the call's scratch memory, or on the heap.
+// `adjust`, if any, is what a wrong host makes of the parameters before it cuts
+// them into splits.
 template <class Policy>
 CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
-                      const DecodeOptions& options) {
+                      const DecodeOptions& options,
+                      void (*adjust)(kernels::DecodeParams&) = nullptr) {
   if (std::string why = WhyRefuseDecode(args); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
@@ -28,6 +31,7 @@ CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
   if (params.queries == 0) return CallResult::Ok();
   SetRules(options, params);
   params.lanes = Policy::Lanes(params);
+  if (adjust != nullptr) adjust(params);
   kernels::SetSplits(params, args.splits);
   const std::int64_t outputs = params.queries * params.heads;
   const std::int64_t splits = outputs * params.splits;
