@@ -8,10 +8,17 @@ namespace {
 using kernels::DecodeParams;
 using kernels::DecodePolicy;
 
+// Other negative indices are divided as unsigned numbers.
 struct MinusOneAlone : DecodePolicy {
   static __device__ bool IsKey(std::int32_t slot, std::int64_t lane,
                                std::int64_t length) {
     return lane < length && slot != -1;
+  }
+  static __device__ std::int64_t RowAt(const DecodeParams& params,
+                                       std::int32_t slot) {
+    const std::int64_t row = static_cast<std::uint32_t>(slot);
+    return row / params.page_size * params.page_stride +
+           row % params.page_size * params.row_stride;
   }
 };
 
