@@ -121,7 +121,7 @@ __device__ inline void WarpMix(const DecodeParams& params, const float* weights,
   };
   float step = 0.0f;
   float block[kLaneColumns] = {};
-  if (Rules::kCodeWeights) {
+  if constexpr (Rules::kCodeWeights) {
     for (int key = 0; key < keys; ++key) {
       if (rows[key] < 0) continue;
       step = fmaxf(step, fabsf(weights[key] * scale_of(key)));
@@ -133,23 +133,24 @@ __device__ inline void WarpMix(const DecodeParams& params, const float* weights,
     if (rows[key] < 0) continue;
     const float scale = scale_of(key);
     const std::uint8_t* codes = params.cache + rows[key] + kLaneColumns * lane;
-    if (Rules::kCodeWeights) {
+    if constexpr (Rules::kCodeWeights) {
       const float weight =
           E4m3ToFloat(FloatToE4m3(__fdiv_rn(weights[key] * scale, step)));
       for (int i = 0; i < kLaneColumns; ++i) {
         block[i] = Rules::MultiplyAdd(weight, E4m3ToFloat(codes[i]), block[i]);
       }
-      continue;
-    }
-    const float weight = Rules::Weight(weights[key]);
-    for (int i = 0; i < kLaneColumns; ++i) {
-      sums[i] = Rules::MultiplyAdd(
-          weight, Rules::Value(E4m3ToFloat(codes[i]) * scale), sums[i]);
+    } else {
+      const float weight = Rules::Weight(weights[key]);
+      for (int i = 0; i < kLaneColumns; ++i) {
+        sums[i] = Rules::MultiplyAdd(
+            weight, Rules::Value(E4m3ToFloat(codes[i]) * scale), sums[i]);
+      }
     }
   }
-  if (!Rules::kCodeWeights) return;
-  for (int i = 0; i < kLaneColumns; ++i) {
-    sums[i] = Rules::MultiplyAdd(block[i], step, sums[i]);
+  if constexpr (Rules::kCodeWeights) {
+    for (int i = 0; i < kLaneColumns; ++i) {
+      sums[i] = Rules::MultiplyAdd(block[i], step, sums[i]);
+    }
   }
 }
 
