@@ -4,6 +4,7 @@
 #include "corpus/contracts.h"
 #include "kernels/builtin.h"
 #include "kernels/decode/compiled_decode.h"
+#include "kernels/decode/controls/controls.h"
 #include "kernels/decode/decode.h"
 #include "kernels/decode/mutants/mutants.h"
 #include "kernels/mutants/mutants.h"
@@ -31,8 +32,10 @@ const std::vector<CompiledTarget>& CompiledTargets() {
       }
     }
     for (const CompiledTarget& target : Mutants()) all->push_back(target);
-    for (const CompiledDecode& decode : DecodeMutants()) {
-      all->push_back(DecodeTarget(decode));
+    for (const auto decodes : {DecodeMutants, DecodeControls}) {
+      for (const CompiledDecode& decode : decodes()) {
+        all->push_back(DecodeTarget(decode));
+      }
     }
     return all;
   }();

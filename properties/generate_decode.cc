@@ -192,8 +192,23 @@ std::string Bytes(std::uint32_t word, std::size_t count) {
   return bytes;
 }
 
+// Makes the row in `slot` the only key of every query: what is odd about it is
+// then not hidden by others.
+void OnlyKey(std::int32_t slot, Decode& decode) {
+  Indices& indices = *decode.mutable_indices();
+  indices.set_valid(1);
+  indices.set_place(Indices::BACK);
+  indices.clear_set();
+  for (std::uint32_t row = 0; row < indices.rows(); ++row) {
+    SetIndex& set = *indices.add_set();
+    set.set_at(row * indices.width());
+    set.set_value(slot);
+  }
+}
+
 // Gives one row that a key names codes, scales or rope of a class of its own.
-void OddKeyRow(Choices& choices, Pool& pool, const Decode& decode) {
+void OddKeyRow(Choices& choices, Pool& pool, const Decode& decode,
+               std::int32_t* odd) {
   std::vector<std::int32_t> keys;
   for (const std::int32_t index : ExpandIndices(decode.indices())) {
     if (index >= 0 && index < static_cast<std::int32_t>(Slots(pool))) {
@@ -204,6 +219,7 @@ void OddKeyRow(Choices& choices, Pool& pool, const Decode& decode) {
   if (keys.empty()) return;
   const std::int32_t slot =
       keys[choices.Below(static_cast<std::uint32_t>(keys.size()))];
+  *odd = slot;
   const auto patch = [&](std::uint32_t at, std::string data) {
     Patch& p = *pool.add_patches();
     p.set_slot(static_cast<std::uint64_t>(slot));
@@ -412,7 +428,9 @@ void GenerateDecodeProgram(Choices& choices, const GeneratorOptions& options,
     PoisonRow(choices, pool, first);
     RepairDecode(first, pool, options);
   } else if (choices.OneIn(5)) {
-    OddKeyRow(choices, pool, first);
+    std::int32_t odd = -1;
+    OddKeyRow(choices, pool, first, &odd);
+    if (odd >= 0 && choices.OneIn(3)) OnlyKey(odd, first);
   }
   if (choices.OneIn(32)) {
     Decode second = GenerateDecode(choices, pool, options);

@@ -81,9 +81,11 @@ struct Bf16Arithmetic {
     return Bf16ToFloat(FloatToBf16(E4m3ToFloat(code) * scale));
   }
 
+  template <class Policy>
   static __device__ __forceinline__ float TileDot(const uint4* codes,
                                                   const float* q, float,
                                                   float scale) {
+    using Arithmetic = typename Policy::Arithmetic;
     float part[4] = {0, 0, 0, 0};
     for (int i = 0; i < kTile / 16; ++i) {
       const uint4 chunk = codes[i];
@@ -91,10 +93,10 @@ struct Bf16Arithmetic {
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
         const float4 against = FourOf(q + 16 * i + 4 * w);
-        part[0] += against.x * Value(words[w], scale);
-        part[1] += against.y * Value(words[w] >> 8, scale);
-        part[2] += against.z * Value(words[w] >> 16, scale);
-        part[3] += against.w * Value(words[w] >> 24, scale);
+        part[0] += against.x * Arithmetic::Value(words[w], scale);
+        part[1] += against.y * Arithmetic::Value(words[w] >> 8, scale);
+        part[2] += against.z * Arithmetic::Value(words[w] >> 16, scale);
+        part[3] += against.w * Arithmetic::Value(words[w] >> 24, scale);
       }
     }
     return (part[0] + part[1]) + (part[2] + part[3]);
@@ -119,14 +121,16 @@ struct Bf16Arithmetic {
       if (shared.rows[key] < 0) continue;
       const std::uint8_t* row = params.cache + shared.rows[key];
       const float weight = shared.scores[key];
-      const float scale = Policy::VScale(params, StoredScale(row, tile));
+      const float scale =
+          Policy::VScale(params, StoredScale(row, Policy::VScaleTile(tile)));
       const uint4 codes = reinterpret_cast<const uint4*>(row)[chunk];
       const unsigned words[4] = {codes.x, codes.y, codes.z, codes.w};
 #pragma unroll
       for (int w = 0; w < 4; ++w) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          sums[4 * w + i] += weight * Value(words[w] >> 8 * i, scale);
+          sums[4 * w + i] +=
+              weight * Policy::Arithmetic::Value(words[w] >> 8 * i, scale);
         }
       }
     }
@@ -167,6 +171,7 @@ struct E4m3Arithmetic {
     if (params.rope) StageBf16(q, kLatent, kLatent + kRope, shared);
   }
 
+  template <class Policy>
   static __device__ __forceinline__ float TileDot(const uint4* codes,
                                                   const float* q, float q_scale,
                                                   float scale) {
@@ -202,8 +207,8 @@ struct E4m3Arithmetic {
       if (shared.rows[key] >= 0) {
         products[i] =
             shared.scores[key] *
-            Policy::VScale(params,
-                           StoredScale(params.cache + shared.rows[key], tile));
+            Policy::VScale(params, StoredScale(params.cache + shared.rows[key],
+                                               Policy::VScaleTile(tile)));
       }
       amax = fmaxf(amax, fabsf(products[i]));
     }

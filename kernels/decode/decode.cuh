@@ -37,18 +37,39 @@ inline namespace SIMT_BACKEND {
 inline constexpr float kLog2E = 1.44269504088896340736f;
 inline constexpr float kLn2 = 0.693147180559945309417f;
 
-// A candidate that is no key: the score it enters the softmax with, and the
-// cache byte that is read in its place (negative: none is).
-struct MaskedLane {
-  float score;
-  std::int64_t row;
+// One row of the outputs.
+struct DecodeOutput {
+  std::int64_t query;
+  std::int64_t head;
 };
+
+// 2^(x - max) for x <= max, both possibly infinite. -Inf stands for nothing.
+__device__ inline float Weight(float x, float max) {
+  if (x == -INFINITY) return 0.0f;
+  return x == max ? 1.0f : exp2f(x - max);
+}
 
 struct DecodePolicy {
   using Arithmetic = Bf16Arithmetic;
 
   // Host: candidates a row.
   static std::int64_t Lanes(const DecodeParams& params) { return params.width; }
+
+  // ------------------------------------------------------------- Candidates
+
+  // The outputs in the order of the grid, queries slowest.
+  static __device__ DecodeOutput OutputAt(const DecodeParams& params,
+                                          std::int64_t i) {
+    return {i / params.heads, i % params.heads};
+  }
+
+  // The first block of a split, where the even cut would have it begin.
+  static __device__ std::int64_t FirstBlock(std::int64_t cut) { return cut; }
+
+  static __device__ std::int32_t Slot(const DecodeParams& params,
+                                      std::int64_t query, std::int64_t lane) {
+    return params.indices[query * params.indices_row_stride + lane];
+  }
 
   // Candidates at or past this one are masked, whatever they hold.
   static __device__ std::int64_t Length(const DecodeParams& params,
@@ -58,7 +79,30 @@ struct DecodePolicy {
                : params.lengths[query * params.lengths_stride];
   }
 
-  static __device__ MaskedLane Masked() { return {-INFINITY, -1}; }
+  static __device__ bool IsKey(std::int32_t slot, std::int64_t lane,
+                               std::int64_t length) {
+    return lane < length && slot >= 0;
+  }
+
+  // Byte of the cache row in a slot.
+  static __device__ std::int64_t RowAt(const DecodeParams& params,
+                                       std::int32_t slot) {
+    return slot / params.page_size * params.page_stride +
+           slot % params.page_size * params.row_stride;
+  }
+
+  // Of a candidate that is no key: the score it enters the softmax with, and
+  // the byte of the row that is read in its place (negative: none is).
+  static __device__ float MaskedScore() { return -INFINITY; }
+  static __device__ std::int64_t MaskedRow(const DecodeParams&, std::int32_t) {
+    return -1;
+  }
+
+  // ------------------------------------------------------ Logits and values
+
+  // The tile whose stored scale goes with the codes of `tile`.
+  static __device__ int QkScaleTile(int tile) { return tile; }
+  static __device__ int VScaleTile(int tile) { return tile; }
 
   static __device__ float QkScale(const DecodeParams& params, float stored) {
     return ReadScale(params.qk_scale, stored);
@@ -67,11 +111,39 @@ struct DecodePolicy {
     return ReadScale(params.v_scale, stored);
   }
 
+  // Whether a tile is part of the logits.
+  static __device__ bool MeetsTile(int) { return true; }
+
   // The column of q that meets the first value of a row's tail; negative: the
   // tail is ignored.
   static __device__ int TailMeets(const DecodeParams& params) {
     return params.rope ? kLatent : -1;
   }
+
+  // Which half of those 64 columns of q meets half of the tail; negative: none.
+  static __device__ int QueryHalf(int half) { return half; }
+
+  // Whether the lanes that mix values take 16 columns, the chunk of that
+  // number.
+  static __device__ bool MixesChunk(int) { return true; }
+
+  // ---------------------------------------------------------------- Softmax
+
+  // All lanes, between the scores' stores and their use.
+  static __device__ void ScoresStaged() { __syncthreads(); }
+  // All lanes, between the weights' stores and their use.
+  static __device__ void WeightsStaged() { __syncthreads(); }
+  // All lanes, before the next block's keys take the place of these, of which
+  // the warp has mixed 16 from `first_key` on.
+  static __device__ void BlockMixed(const SplitMemory&, int /*first_key*/) {
+    __syncthreads();
+  }
+
+  // Of the two scores of a lane.
+  static __device__ float LaneMax(float first, float second) {
+    return fmaxf(first, second);
+  }
+  static __device__ float RunningMax(float max) { return max; }
 
   // What is subtracted from scores when the running maximum is `max`: -Inf,
   // which stands for no key so far, would give -Inf - -Inf.
@@ -79,11 +151,41 @@ struct DecodePolicy {
     return max == -INFINITY ? 0.0f : max;
   }
 
-  // The factor on what has been mixed; `rescale` is that on the sum of weights.
-  static __device__ float MixRescale(float rescale) { return rescale; }
+  // The weight of a key of the block before it is rounded; only the first
+  // `live` candidates of the block lie within the query's length.
+  static __device__ float KeyWeight(const SplitMemory&, int, std::int64_t,
+                                    float weight) {
+    return weight;
+  }
+
+  // What the sum takes of a weight.
+  static __device__ float SummedWeight(float exact, float) { return exact; }
+
+  // The factors on the sum of weights, and on what has been mixed.
+  static __device__ float SumRescale(float rescale) { return rescale; }
+  static __device__ float MixRescale(float rescale, bool /*last_block*/) {
+    return rescale;
+  }
+
+  // ---------------------------------------------------------- Splits, merge
+
+  // A split's value. No weight at all: 0, not 0 / 0.
+  static __device__ float SplitValue(float mixed, float sum) {
+    return sum == 0.0f ? 0.0f : __fdiv_rn(mixed, sum);
+  }
+  static __device__ float SplitLse(float max, float sum) {
+    return max + log2f(sum);
+  }
+  // Whether a split with that sum leaves anything for the merge.
+  static __device__ bool LeavesPartial(float) { return true; }
 
   static __device__ std::int64_t MergedSplits(const DecodeParams& params) {
     return params.splits;
+  }
+
+  // Of a split with that LSE, where `max` is the largest of all.
+  static __device__ float SplitWeight(float lse, float max) {
+    return Weight(lse, max);
   }
 
   // The head's sink in base 2; -Inf: none.
@@ -95,6 +197,21 @@ struct DecodePolicy {
   static __device__ float LseToStore(const DecodeParams& params, float lse) {
     return params.lse_base_e ? lse * kLn2 : lse;
   }
+
+  static __device__ unsigned ToOutput(float value) {
+    return FloatToBf16(value);
+  }
+
+  // Whether a row's output and LSE are stored; `keys` is the weight of its
+  // keys.
+  static __device__ bool StoresOutput(const DecodeParams&, const DecodeOutput&,
+                                      float) {
+    return true;
+  }
+  static __device__ bool StoresLse(const DecodeParams&, float) { return true; }
+
+  // All lanes, when each has stored four columns at `out`.
+  static __device__ void OutputStored(const DecodeParams&, std::uint16_t*) {}
 };
 
 // ---------------------------------------------------------------------- Splits
@@ -108,12 +225,12 @@ __device__ inline std::int64_t CandidateRow(const DecodeParams& params,
                                             std::int64_t lane, bool* is_key) {
   *is_key = false;
   if (lane >= params.lanes) return -1;
-  const std::int32_t slot =
-      params.indices[query * params.indices_row_stride + lane];
-  if (lane >= length || slot < 0) return Policy::Masked().row;
+  const std::int32_t slot = Policy::Slot(params, query, lane);
+  if (!Policy::IsKey(slot, lane, length)) {
+    return Policy::MaskedRow(params, slot);
+  }
   *is_key = true;
-  return slot / params.page_size * params.page_stride +
-         slot % params.page_size * params.row_stride;
+  return Policy::RowAt(params, slot);
 }
 
 // 32 rope values against 32 of q; half the tail.
@@ -142,15 +259,17 @@ __device__ inline float HalfDot(const DecodeParams& params,
                                 const std::uint8_t* row, int half) {
   float dot = 0.0f;
   for (int tile = 2 * half; tile < 2 * half + 2; ++tile) {
-    dot += Policy::Arithmetic::TileDot(
+    if (!Policy::MeetsTile(tile)) continue;
+    dot += Policy::Arithmetic::template TileDot<Policy>(
         reinterpret_cast<const uint4*>(row + tile * kTile),
         shared.q + tile * kTile, shared.q_scale[tile],
-        Policy::QkScale(params, StoredScale(row, tile)));
+        Policy::QkScale(params, StoredScale(row, Policy::QkScaleTile(tile))));
   }
   const int column = Policy::TailMeets(params);
-  if (column >= 0) {
+  const int query_half = Policy::QueryHalf(half);
+  if (column >= 0 && query_half >= 0) {
     dot += HalfTailDot(reinterpret_cast<const uint4*>(row + kTailAt) + 4 * half,
-                       shared.q + column + kRope / 2 * half);
+                       shared.q + column + kRope / 2 * query_half);
   }
   return dot;
 }
@@ -162,29 +281,36 @@ struct RunningSoftmax {
 };
 
 // Scores to weights relative to the new running maximum; their sum takes them
-// in fp32. One warp.
+// in fp32. The first `live` candidates of the block lie within the query's
+// length. One warp.
 template <class Policy>
 __device__ inline void UpdateSoftmax(const SplitMemory& shared,
+                                     std::int64_t live,
                                      RunningSoftmax& running) {
-  const unsigned lane = threadIdx.x;
+  using Arithmetic = typename Policy::Arithmetic;
+  const int lane = static_cast<int>(threadIdx.x);
   const float first = shared.scores[lane];
   const float second = shared.scores[lane + 32];
-  float max = fmaxf(first, second);
+  float max = Policy::LaneMax(first, second);
   for (int distance = 16; distance > 0; distance /= 2) {
     max = fmaxf(max, __shfl_xor_sync(0xffffffffu, max, distance));
   }
-  max = fmaxf(max, running.max);
+  max = Policy::RunningMax(fmaxf(max, running.max));
   const float reference = Policy::Reference(max);
-  const float weights[2] = {exp2f(first - reference),
-                            exp2f(second - reference)};
-  shared.scores[lane] = Policy::Arithmetic::Weight(weights[0]);
-  shared.scores[lane + 32] = Policy::Arithmetic::Weight(weights[1]);
-  float sum = weights[0] + weights[1];
+  const float weights[2] = {
+      Policy::KeyWeight(shared, lane, live, exp2f(first - reference)),
+      Policy::KeyWeight(shared, lane + 32, live, exp2f(second - reference))};
+  const float rounded[2] = {Arithmetic::Weight(weights[0]),
+                            Arithmetic::Weight(weights[1])};
+  shared.scores[lane] = rounded[0];
+  shared.scores[lane + 32] = rounded[1];
+  float sum = Policy::SummedWeight(weights[0], rounded[0]) +
+              Policy::SummedWeight(weights[1], rounded[1]);
   for (int distance = 16; distance > 0; distance /= 2) {
     sum += __shfl_xor_sync(0xffffffffu, sum, distance);
   }
   const float rescale = exp2f(running.max - reference);
-  running.sum = running.sum * rescale + sum;
+  running.sum = running.sum * Policy::SumRescale(rescale) + sum;
   running.max = max;
   if (lane == 0) shared.rescale() = rescale;
 }
@@ -196,9 +322,11 @@ __device__ inline std::int64_t TracedBlock(const DecodeParams& params,
 }
 
 // Adds the warps' shares; lane t stores columns 4 t .. 4 t + 3.
+template <class Policy>
 __device__ inline void StorePartial(const DecodeParams& params,
                                     const SplitMemory& shared,
                                     std::int64_t split) {
+  if (!Policy::LeavesPartial(shared.sum())) return;
   const unsigned lane = threadIdx.x;
   float values[4] = {0, 0, 0, 0};
   for (int warp = 0; warp < kWarps; ++warp) {
@@ -219,9 +347,7 @@ __device__ inline void StorePartial(const DecodeParams& params,
   }
   const std::int64_t at = split * kLatent + 4 * lane;
   for (int i = 0; i < 4; ++i) {
-    // No weight at all: 0, not 0 / 0.
-    const float value =
-        shared.sum() == 0.0f ? 0.0f : __fdiv_rn(values[i], shared.sum());
+    const float value = Policy::SplitValue(values[i], shared.sum());
     if (params.bf16_partials) {
       static_cast<std::uint16_t*>(params.partials)[at + i] =
           static_cast<std::uint16_t>(FloatToBf16(value));
@@ -229,7 +355,9 @@ __device__ inline void StorePartial(const DecodeParams& params,
       static_cast<float*>(params.partials)[at + i] = value;
     }
   }
-  if (lane == 0) params.partial_lse[split] = shared.max() + log2f(shared.sum());
+  if (lane == 0) {
+    params.partial_lse[split] = Policy::SplitLse(shared.max(), shared.sum());
+  }
 }
 
 // One block a split, of 128 lanes; splits count fastest, then heads.
@@ -249,18 +377,18 @@ __global__ void __launch_bounds__(kDecodeLanes)
   using Arithmetic = typename Policy::Arithmetic;
   const int lane = static_cast<int>(threadIdx.x);
   const std::int64_t split = blockIdx.x % params.splits;
-  const std::int64_t head = blockIdx.x / params.splits % params.heads;
-  const std::int64_t query = blockIdx.x / params.splits / params.heads;
+  const auto [query, head] =
+      Policy::OutputAt(params, blockIdx.x / params.splits);
   Arithmetic::StageQuery(
       params,
       params.q + query * params.q_query_stride + head * params.q_head_stride,
       shared);
-  RunningSoftmax running = {Policy::Masked().score, 0.0f};
+  RunningSoftmax running = {Policy::MaskedScore(), 0.0f};
   __syncthreads();
   const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
   const std::int64_t per_split = params.blocks_per_split;
-  const std::int64_t first =
-      per_split > 0 ? split * per_split : split * blocks / params.splits;
+  const std::int64_t first = Policy::FirstBlock(
+      per_split > 0 ? split * per_split : split * blocks / params.splits);
   const std::int64_t end = per_split > 0 ? (split + 1) * per_split
                                          : (split + 1) * blocks / params.splits;
   const std::int64_t last = end < blocks ? end : blocks;
@@ -281,7 +409,7 @@ __global__ void __launch_bounds__(kDecodeLanes)
     if (lane % 2 == 0) {
       const float score = is_key ? dot * params.scale_log2
                           : block * kBlockKeys + key < params.lanes
-                              ? Policy::Masked().score
+                              ? Policy::MaskedScore()
                               : -INFINITY;
       shared.rows[key] = row;
       shared.scores[key] = score;
@@ -290,10 +418,12 @@ __global__ void __launch_bounds__(kDecodeLanes)
             score;
       }
     }
-    __syncthreads();
+    Policy::ScoresStaged();
     simt::Perturb(params.timing, 0);
-    if (warp == 0) UpdateSoftmax<Policy>(shared, running);
-    __syncthreads();
+    if (warp == 0) {
+      UpdateSoftmax<Policy>(shared, length - block * kBlockKeys, running);
+    }
+    Policy::WeightsStaged();
     simt::Perturb(params.timing, 1);
     if (params.trace_scores != nullptr) {
       const std::int64_t traced = TracedBlock(params, block);
@@ -306,14 +436,16 @@ __global__ void __launch_bounds__(kDecodeLanes)
       }
     }
     Arithmetic::template StageWeights<Policy>(params, shared);
-    const float rescale = Policy::MixRescale(shared.rescale());
+    const bool last_block = block + 1 == last;
+    const float rescale = Policy::MixRescale(shared.rescale(), last_block);
 #pragma unroll
     for (int i = 0; i < 16; ++i) sums[i] *= rescale;
-    Arithmetic::template Mix<Policy>(params, shared,
-                                     warp * (kBlockKeys / kWarps), chunk, sums);
+    const int first_key = warp * (kBlockKeys / kWarps);
+    if (Policy::MixesChunk(chunk)) {
+      Arithmetic::template Mix<Policy>(params, shared, first_key, chunk, sums);
+    }
     simt::Perturb(params.timing, 2);
-    // The next block's keys take the place of these.
-    if (block + 1 < last) __syncthreads();
+    if (!last_block) Policy::BlockMixed(shared, first_key);
   }
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -327,24 +459,18 @@ __global__ void __launch_bounds__(kDecodeLanes)
   }
   __syncthreads();
   simt::Perturb(params.timing, 3);
-  StorePartial(params, shared, blockIdx.x);
+  StorePartial<Policy>(params, shared, blockIdx.x);
 }
 
 // ----------------------------------------------------------------------- Merge
-
-// 2^(x - max) for x <= max, both possibly infinite. -Inf stands for nothing.
-__device__ inline float Weight(float x, float max) {
-  if (x == -INFINITY) return 0.0f;
-  return x == max ? 1.0f : exp2f(x - max);
-}
 
 // One block a query and head, of 128 lanes; lane t has columns 4 t .. 4 t + 3.
 template <class Policy>
 __global__ void __launch_bounds__(kDecodeLanes)
     MergeSplits(DecodeParams params) {
   const unsigned lane = threadIdx.x;
-  const std::int64_t head = blockIdx.x % params.heads;
-  const std::int64_t query = blockIdx.x / params.heads;
+  const DecodeOutput output = {blockIdx.x / params.heads,
+                               blockIdx.x % params.heads};
   const std::int64_t first = blockIdx.x * params.splits;
   const std::int64_t splits = Policy::MergedSplits(params);
   float max = -INFINITY;
@@ -354,7 +480,8 @@ __global__ void __launch_bounds__(kDecodeLanes)
   float values[4] = {0, 0, 0, 0};
   float keys = 0.0f;  // weight of all keys, relative to 2^max
   for (std::int64_t i = 0; i < splits; ++i) {
-    const float weight = Weight(params.partial_lse[first + i], max);
+    const float weight =
+        Policy::SplitWeight(params.partial_lse[first + i], max);
     keys += weight;
     const std::int64_t at = (first + i) * kLatent + 4 * lane;
     for (int c = 0; c < 4; ++c) {
@@ -367,20 +494,23 @@ __global__ void __launch_bounds__(kDecodeLanes)
     }
   }
   // The sink may be far above the keys, or below: relative to the larger.
-  const float sink = Policy::Sink(params, head);
+  const float sink = Policy::Sink(params, output.head);
   const float top = fmaxf(max, sink);
   const float share = Weight(max, top);
   const float all = keys * share + Weight(sink, top);
-  std::uint16_t* out = params.out + query * params.out_query_stride +
-                       head * params.out_head_stride + 4 * lane;
+  if (!Policy::StoresOutput(params, output, keys)) return;
+  std::uint16_t* out = params.out + output.query * params.out_query_stride +
+                       output.head * params.out_head_stride + 4 * lane;
   for (int c = 0; c < 4; ++c) {
     const float value = keys == 0.0f ? 0.0f : __fdiv_rn(values[c] * share, all);
-    out[c] = static_cast<std::uint16_t>(FloatToBf16(value));
+    out[c] = static_cast<std::uint16_t>(Policy::ToOutput(value));
   }
-  if (lane != 0) return;
+  Policy::OutputStored(params, out);
+  if (lane != 0 || !Policy::StoresLse(params, keys)) return;
   float lse = params.sink_in_lse ? top + log2f(all) : max + log2f(keys);
   if (lse == -INFINITY && params.empty_plus_inf) lse = INFINITY;
-  params.lse[query * params.lse_query_stride + head * params.lse_head_stride] =
+  params.lse[output.query * params.lse_query_stride +
+             output.head * params.lse_head_stride] =
       Policy::LseToStore(params, lse);
 }
 

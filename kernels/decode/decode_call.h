@@ -35,9 +35,12 @@ inline void SetTrace(const DecodeArgs& args, kernels::DecodeParams& params) {
 
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
 // launches with partials in the call's scratch memory, or on the heap.
+// `adjust`, if any, is what a wrong host makes of the parameters before it cuts
+// them into splits.
 template <class Policy>
 CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
-                      const DecodeOptions& options) {
+                      const DecodeOptions& options,
+                      void (*adjust)(kernels::DecodeParams&) = nullptr) {
   if (std::string why = WhyRefuseDecode(args); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
@@ -47,6 +50,7 @@ CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
   params.timing = TimingOf(context);
   SetTrace(args, params);
   params.lanes = Policy::Lanes(params);
+  if (adjust != nullptr) adjust(params);
   kernels::SetSplits(params, args.splits);
   const std::int64_t outputs = params.queries * params.heads;
   const std::int64_t splits = outputs * params.splits;

@@ -80,6 +80,42 @@ struct ExpectOptions {
   int dropped_split = kNoSplit;
   bool empty_splits_count = false;
   bool no_rescale = false;
+  // Drop candidates from this lane on, and their blocks; negative: none.
+  std::int64_t lanes = -1;
+  // Take the first query's columns, indices or length for all queries, the
+  // first head's sink for all heads.
+  bool first_query = false;
+  bool first_indices = false;
+  bool first_length = false;
+  bool first_sink = false;
+  // Take index rows for adjacent.
+  bool dense_indices = false;
+  // Look for a slot's row by another page size (rows) or other strides (bytes);
+  // 0: the pool's own.
+  std::int64_t page_size = 0;
+  std::int64_t page_stride = 0;
+  std::int64_t row_stride = 0;
+  // Read the rows that lanes past a length name, and give them weight 0.
+  bool reads_past_length = false;
+  // Take a row's end from its masks, or count one lane too many.
+  enum class Length { kGiven, kFirstMasked, kNumberOfKeys, kOneMore };
+  Length length = Length::kGiven;
+  // Make NaN of rows without keys; of the outputs of keys beside a split
+  // without any.
+  bool empty_row_nan = false;
+  bool empty_split_nan = false;
+  // Leave a part of the query out of the logits, or exchange two.
+  enum class Query {
+    kAll,
+    kNoTile0,
+    kNoTile1,
+    kNoTile2,
+    kNoTile3,
+    kNoRope,
+    kFirstHalfOfRope,
+    kRopeHalvesSwapped,
+  };
+  Query query = Query::kAll;
 };
 
 // Defined for any step with kernel kDecode whose call Classify() does not call

@@ -20,7 +20,7 @@
 //   1. A call that did not end as it should is explained by how it ended, or by
 //      the rule under which it would have been refused.
 //   2. An expectation (of a neighbouring contract, of both scale rules changed,
-//      of a split left out, of a rescale left out) explains what came back if
+//      of a fault of faults.h) explains what came back if
 //      every row is right for it or for the declared contract, and some row is
 //      right for it alone. One that every row fits comes before one that needs
 //      both. The others that explain it too are named beside it.
@@ -132,6 +132,21 @@ class Diagnostician {
         first = std::move(d);
       } else {
         first.also.push_back(std::move(d.key));
+      }
+    }
+    for (const oracle::DecodeFault& fault :
+         oracle::DecodeFaults(contract_, image_, index_)) {
+      if (ExpectDecode(contract_, image_, index_, before_, fault.options)
+              .outside_reads == 0) {
+        continue;
+      }
+      if (first.key.empty()) {
+        first =
+            Pattern(fault.key, absl::StrCat("the decode reads outside the "
+                                            "pool: ",
+                                            fault.cause, ": ", check_.detail));
+      } else {
+        AddTo(first, fault.key);
       }
     }
     return first;
@@ -393,10 +408,12 @@ class Diagnostician {
     for (std::int64_t row : wrong_) {
       const oracle::KeyPlan plan = PlanOf(row);
       repeats += RepeatsQuery(row) == Repeat::kYes ? 1 : 0;
-      nan &= AllNan(row);
-      zero &= AllZero(row);
+      // NaN or zeros that are right beside a wrong LSE are no damage.
+      const bool wrong_out = rows_.WrongColumn(declared_, row) >= 0;
+      nan &= wrong_out && AllNan(row);
+      zero &= wrong_out && AllZero(row);
       masked &= plan.masked > 0;
-      out |= rows_.WrongColumn(declared_, row) >= 0;
+      out |= wrong_out;
       lse |= !rows_.LseMatches(declared_, row);
     }
     if (repeats > 0) {

@@ -71,6 +71,10 @@ class QueryOracle {
       case oracle::LeadingNan::kNo:
         break;
     }
+    if (options_.empty_row_nan && plan.keys.empty()) {
+      for (std::int64_t h = 0; h < out_.heads; ++h) NanRow(Result(h));
+      return;
+    }
     if (plan.keys.empty()) {
       RunEmpty(plan);
       return;
@@ -82,7 +86,8 @@ class QueryOracle {
     heads_.resize(static_cast<std::size_t>(out_.heads));
     std::vector<oracle::HeadScores> scores(heads_.size());
     for (std::size_t h = 0; h < heads_.size(); ++h) {
-      oracle::ReadQuery(contract_, step_, query, static_cast<std::int64_t>(h),
+      oracle::ReadQuery(contract_, step_, options_.first_query ? 0 : query,
+                        static_cast<std::int64_t>(h), options_.query,
                         &heads_[h]);
       scores[h].t.resize(plan.keys.size());
       scores[h].radius.resize(plan.keys.size());
@@ -100,11 +105,42 @@ class QueryOracle {
   }
 
  private:
+  // A split without keys beside others makes NaN of their outputs.
+  bool NanOfEmptySplit(const oracle::KeyPlan& plan) const {
+    return options_.empty_split_nan &&
+           std::any_of(plan.splits.begin(), plan.splits.end(),
+                       [](const oracle::KeyPlan::Split& split) {
+                         return split.keys.first == split.keys.end;
+                       });
+  }
+
+  // Columns that are not finite in a row which masked lanes read.
+  void ReadPastLength(const oracle::KeyPlan& plan) {
+    const oracle::Dequantiser dequantiser = oracle::ValueDequantiser(contract_);
+    std::vector<double> values(kDecodeColumns);
+    double radius[kDecodeColumns];
+    for (const oracle::Key& key : plan.read_past_length) {
+      if (key.at < 0) continue;
+      const auto scales = dequantiser.Scales(bytes_.data() + key.at);
+      dequantiser.Row(bytes_.data() + key.at, values.data(), radius);
+      for (int c = 0; c < kDecodeColumns; ++c) {
+        const float scale = scales[c / oracle::kTileColumns].value;
+        if (std::isfinite(values[static_cast<std::size_t>(c)]) &&
+            std::isfinite(scale)) {
+          continue;
+        }
+        poisoned_[static_cast<std::size_t>(c)] = kPoisoned;
+        any_poisoned_ = true;
+      }
+    }
+  }
+
   // Columns of slot 0 that are not finite, where masked lanes read it; and
   // those whose sum over lanes of weight 1 may not be.
   void ReadSlot0(const oracle::KeyPlan& plan) {
     poisoned_.assign(kDecodeColumns, 0);
     any_poisoned_ = false;
+    ReadPastLength(plan);
     if (!oracle::ReadsSlot0(contract_.decode()) || plan.masked == 0 ||
         pool_.slots() == 0) {
       return;
@@ -182,6 +218,7 @@ class QueryOracle {
 
   oracle::Sink SinkOf(std::int64_t head) const {
     const oracle::Storage<float> sinks(step_.Find(TensorId::kSinks));
+    if (options_.first_sink) head = 0;
     if (!sinks.Has(head) ||
         contract_.decode().sink() == DecodeContract::SINK_DROPPED) {
       return {};
@@ -284,6 +321,10 @@ class QueryOracle {
       }
       oracle::MergeSplits(contract_, plan.known, SinkOf(head), &parts[h],
                           Result(head));
+      if (NanOfEmptySplit(plan)) {
+        std::fill_n(Result(head).out, kDecodeColumns, oracle::kNaN);
+        std::fill_n(Result(head).out_radius, kDecodeColumns, 0.0);
+      }
     }
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "oracle/decode/keys.h"
@@ -14,6 +15,7 @@ struct Splits {
   int all = 0;
   int with_keys = 0;
   bool any_empty = false;
+  bool any_without_keys = false;  // of queries
 };
 
 Splits CountSplits(const Contract& contract, const CaseImage& image,
@@ -28,10 +30,169 @@ Splits CountSplits(const Contract& contract, const CaseImage& image,
       with_keys += empty ? 0 : 1;
       most.any_empty |= empty;
     }
+    most.any_without_keys |= plan.keys.empty();
     most.all = std::max(most.all, static_cast<int>(plan.splits.size()));
     most.with_keys = std::max(most.with_keys, with_keys);
   }
   return most;
+}
+
+// Of candidates: those that are dropped, and rows of indices, lengths, queries
+// and sinks that are taken for others.
+void AddOfTensors(const Contract& contract, const CaseImage& image,
+                  const StepImage& step, std::vector<DecodeFault>* faults) {
+  const Tensor& indices = *step.Find(TensorId::kIndices);
+  const Tensor& q = *step.Find(TensorId::kQ);
+  const Tensor* lengths = step.Find(TensorId::kLengths);
+  const Tensor* sinks = step.Find(TensorId::kSinks);
+  const std::int64_t width = indices.shape[1];
+  const std::int64_t block = contract.arithmetic().block();
+  std::vector<std::int64_t> ends;
+  if (block > 0 && width > block && width % block != 0) {
+    ends.push_back(width - width % block);
+  }
+  for (const std::int64_t end : {64, 128, 256, 512, 1024, 2048}) {
+    if (end < width && (ends.empty() || ends[0] != end)) ends.push_back(end);
+  }
+  for (const std::int64_t end : ends) {
+    ExpectOptions options;
+    options.lanes = end;
+    faults->push_back(
+        {kRowTruncated,
+         absl::StrCat("candidates from lane ", end, " on are dropped"),
+         options});
+  }
+  if (q.shape[0] > 1) {
+    ExpectOptions options;
+    options.first_indices = true;
+    faults->push_back({kIndicesOfFirst,
+                       "the first query's index row is taken for every query",
+                       options});
+    options.first_query = options.first_length = true;
+    faults->push_back({kFirstQueryForAll,
+                       "every query gets the first one's result", options});
+  }
+  if (q.shape[0] > 1 && lengths != nullptr) {
+    ExpectOptions options;
+    options.first_length = true;
+    faults->push_back({kLengthOfFirst,
+                       "the first query's length is taken for every query",
+                       options});
+  }
+  if (q.shape[1] > 1 && sinks != nullptr) {
+    ExpectOptions options;
+    options.first_sink = true;
+    faults->push_back({kSinkOfFirst,
+                       "the first head's sink is taken for every head",
+                       options});
+  }
+  if (indices.shape[0] > 1 && indices.strides[0] != width) {
+    ExpectOptions options;
+    options.dense_indices = true;
+    faults->push_back({kIndexRowsDense,
+                       absl::StrCat("index rows are looked for ", width,
+                                    " entries apart, not ", indices.strides[0]),
+                       options});
+  }
+  ExpectOptions options;
+  options.reads_past_length = true;
+  for (std::int64_t n = 0; n < q.shape[0]; ++n) {
+    if (PlanKeys(contract, image.pool, step, n, options)
+            .read_past_length.empty()) {
+      continue;
+    }
+    faults->push_back({kReadPastLength,
+                       "rows that lanes past the length name are read, and "
+                       "weigh 0",
+                       options});
+    break;
+  }
+}
+
+// Of where a row ends. Those of masks need a key behind a masked lane.
+void AddOfLengths(const Contract& contract, const CaseImage& image,
+                  const StepImage& step, std::vector<DecodeFault>* faults) {
+  bool key_behind_mask = false;
+  const std::int64_t queries = step.Find(TensorId::kQ)->shape[0];
+  for (std::int64_t n = 0; n < queries; ++n) {
+    const std::vector<Key> keys =
+        PlanKeys(contract, image.pool, step, n, {}).keys;
+    key_behind_mask |=
+        !keys.empty() &&
+        keys.back().lane >= static_cast<std::int64_t>(keys.size());
+  }
+  ExpectOptions options;
+  if (key_behind_mask) {
+    options.length = ExpectOptions::Length::kFirstMasked;
+    faults->push_back({kEndsAtFirstMasked,
+                       "a row is taken to end at its first masked lane",
+                       options});
+    options.length = ExpectOptions::Length::kNumberOfKeys;
+    faults->push_back({kCountForLength,
+                       "the number of a row's keys is taken for its length",
+                       options});
+  }
+  if (step.Find(TensorId::kLengths) != nullptr) {
+    options.length = ExpectOptions::Length::kOneMore;
+    faults->push_back(
+        {kLengthOffByOne, "one lane past the length counts", options});
+  }
+}
+
+// Of the pool's geometry.
+void AddOfPool(const PoolImage& pool, std::vector<DecodeFault>* faults) {
+  const std::int64_t dense = pool.page_size * pool.row_stride;
+  if (pool.pages > 1 && pool.page_stride != dense) {
+    ExpectOptions options;
+    options.page_stride = dense;
+    faults->push_back({kPageStrideDense,
+                       absl::StrCat("pages are looked for ", dense,
+                                    " bytes apart, not ", pool.page_stride),
+                       options});
+  }
+  if (pool.page_size > 1 && pool.row_stride != pool.row_bytes) {
+    ExpectOptions options;
+    options.row_stride = pool.row_bytes;
+    faults->push_back({kRowStrideDense,
+                       absl::StrCat("rows are looked for ", pool.row_bytes,
+                                    " bytes apart, not ", pool.row_stride),
+                       options});
+  }
+  for (const std::int64_t size : {std::int64_t{64}, pool.page_size + 1}) {
+    // One more row than an odd number of them: it was rounded up.
+    if (size == pool.page_size || (size != 64 && size % 2 != 0)) continue;
+    ExpectOptions options;
+    options.page_size = size;
+    faults->push_back({kPageSize,
+                       absl::StrCat("slots are cut into pages of ", size,
+                                    " rows, not ", pool.page_size),
+                       options});
+  }
+}
+
+void AddOfQuery(const StepImage& step, std::vector<DecodeFault>* faults) {
+  using Part = ExpectOptions::Query;
+  ExpectOptions options;
+  int number = 0;
+  for (const Part part :
+       {Part::kNoTile0, Part::kNoTile1, Part::kNoTile2, Part::kNoTile3}) {
+    options.query = part;
+    faults->push_back(
+        {kTileSkipped,
+         absl::StrCat("tile ", number++, " is left out of the logits"),
+         options});
+  }
+  if (step.Find(TensorId::kQ)->shape[2] == kDecodeColumns) return;
+  for (const auto& [part, key, cause] :
+       {std::tuple(Part::kNoRope, kRopeDropped,
+                   "the rope is left out of the logits"),
+        std::tuple(Part::kFirstHalfOfRope, kRopeFirstHalf,
+                   "the second half of the rope is left out of the logits"),
+        std::tuple(Part::kRopeHalvesSwapped, kRopeHalvesSwapped,
+                   "the halves of the query's rope are swapped")}) {
+    options.query = part;
+    faults->push_back({key, cause, options});
+  }
 }
 
 }  // namespace
@@ -65,6 +226,22 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
     // The same splits again.
     if (!splits.any_empty) break;
   }
+  if (splits.any_empty) {
+    ExpectOptions nan;
+    nan.empty_split_nan = true;
+    faults.push_back(
+        {kEmptySplitNan, "a split without keys makes its row NaN", nan});
+  }
+  if (splits.any_without_keys) {
+    ExpectOptions nan;
+    nan.empty_row_nan = true;
+    faults.push_back({kEmptyRowNan, "a row without keys is NaN", nan});
+  }
+  const StepImage& call = image.steps[static_cast<std::size_t>(step)];
+  AddOfTensors(contract, image, call, &faults);
+  AddOfLengths(contract, image, call, &faults);
+  AddOfPool(image.pool, &faults);
+  AddOfQuery(call, &faults);
   return faults;
 }
 

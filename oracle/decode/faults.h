@@ -10,10 +10,28 @@
 
 namespace mlafuzz::oracle {
 
-// What a wrong decode does to blocks and splits, beside every rule, and whose
-// result can be computed.
+// What a wrong decode does beside every rule, and whose result can be computed.
 inline constexpr char kMissingRescale[] = "missing-rescale";
 inline constexpr char kSplitDropped[] = "split-partial-dropped";
+inline constexpr char kRowTruncated[] = "row-truncated";
+inline constexpr char kEndsAtFirstMasked[] = "row-ends-at-first-masked";
+inline constexpr char kCountForLength[] = "key-count-for-length";
+inline constexpr char kLengthOffByOne[] = "length-off-by-one";
+inline constexpr char kFirstQueryForAll[] = "first-query-for-all";
+inline constexpr char kIndicesOfFirst[] = "indices-of-first-query";
+inline constexpr char kLengthOfFirst[] = "length-of-first-query";
+inline constexpr char kSinkOfFirst[] = "sink-of-first-head";
+inline constexpr char kIndexRowsDense[] = "index-rows-dense";
+inline constexpr char kPageStrideDense[] = "page-stride-dense";
+inline constexpr char kRowStrideDense[] = "row-stride-dense";
+inline constexpr char kPageSize[] = "page-size";
+inline constexpr char kReadPastLength[] = "rows-past-length-read";
+inline constexpr char kEmptyRowNan[] = "empty-row-nan";
+inline constexpr char kEmptySplitNan[] = "empty-split-nan";
+inline constexpr char kTileSkipped[] = "tile-skipped";
+inline constexpr char kRopeDropped[] = "rope-dropped";
+inline constexpr char kRopeFirstHalf[] = "rope-first-half";
+inline constexpr char kRopeHalvesSwapped[] = "rope-halves-swapped";
 
 struct DecodeFault {
   std::string key;    // one of the above
@@ -22,7 +40,7 @@ struct DecodeFault {
 };
 
 // Those that the step has room for: a split is left out only where some query
-// has several.
+// has several, a page stride taken for another only where the two differ.
 std::vector<DecodeFault> DecodeFaults(const Contract& contract,
                                       const CaseImage& image, int step);
 

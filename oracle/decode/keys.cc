@@ -36,6 +36,41 @@ std::vector<std::pair<std::int64_t, std::int64_t>> SplitBlocks(
   return ranges;
 }
 
+// Byte of a slot's row, where a reader looks for it.
+std::int64_t RowAt(const PoolImage& pool, std::int64_t slot,
+                   const ExpectOptions& options) {
+  const auto or_own = [](std::int64_t other, std::int64_t own) {
+    return other == 0 ? own : other;
+  };
+  const std::int64_t page = or_own(options.page_size, pool.page_size);
+  return pool.offset +
+         slot / page * or_own(options.page_stride, pool.page_stride) +
+         slot % page * or_own(options.row_stride, pool.row_stride);
+}
+
+// Lanes before a row's end as a reader takes it that is given `given` of them.
+template <class Masked>
+std::int64_t ActiveOf(ExpectOptions::Length rule, std::int64_t given,
+                      std::int64_t width, const Masked& masked) {
+  using Length = ExpectOptions::Length;
+  std::int64_t keys = 0;
+  switch (rule) {
+    case Length::kGiven:
+      return given;
+    case Length::kOneMore:
+      return std::min(given + 1, width);
+    case Length::kFirstMasked:
+      while (keys < given && !masked(keys)) ++keys;
+      return keys;
+    case Length::kNumberOfKeys:
+      for (std::int64_t lane = 0; lane < given; ++lane) {
+        keys += masked(lane) ? 0 : 1;
+      }
+      return keys;
+  }
+  return given;
+}
+
 }  // namespace
 
 std::int64_t DecodeWidth(const DecodeContract& contract,
@@ -92,22 +127,39 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
   KeyPlan plan;
   const DecodeContract& rules = contract.decode();
   const Tensor* indices = step.Find(TensorId::kIndices);
-  const std::int64_t width = DecodeWidth(rules, step);
-  const std::int64_t active = ActiveLanes(rules, step, query);
+  const std::int64_t width =
+      options.lanes < 0 ? DecodeWidth(rules, step)
+                        : std::min(DecodeWidth(rules, step), options.lanes);
+  const std::int64_t given = std::min(
+      width, ActiveLanes(rules, step, options.first_length ? 0 : query));
+  const std::int64_t row =
+      (options.first_indices ? 0 : query) *
+      (options.dense_indices ? indices->shape[1] : indices->strides[0]);
   const Storage<std::int32_t> storage(indices);
+  const auto masked = [&](std::int64_t lane) {
+    const std::int64_t element = row + lane * indices->strides[1];
+    return !storage.Has(element) || MasksIndex(rules, storage[element]);
+  };
+  const std::int64_t active = ActiveOf(options.length, given, width, masked);
   const std::int64_t row_bytes = LayoutOf(pool.layout).row_bytes;
   const std::int64_t size = static_cast<std::int64_t>(pool.bytes.size());
   for (std::int64_t lane = 0; lane < width; ++lane) {
-    const std::int64_t element =
-        query * indices->strides[0] + lane * indices->strides[1];
+    const std::int64_t element = row + lane * indices->strides[1];
     if (lane >= active || !storage.Has(element) ||
         MasksIndex(rules, storage[element])) {
       ++plan.masked;
+      if (options.reads_past_length && lane >= active && storage.Has(element) &&
+          storage[element] >= 0) {
+        Key past{.lane = lane, .slot = storage[element], .at = -1};
+        if (past.slot < pool.slots()) past.at = pool.RowAt(past.slot);
+        plan.outside += past.at < 0 ? 1 : 0;
+        plan.read_past_length.push_back(past);
+      }
       continue;
     }
     Key key{.lane = lane, .slot = storage[element], .at = -1};
     if (key.slot >= 0 && key.slot < pool.slots()) {
-      key.at = pool.RowAt(key.slot);
+      key.at = RowAt(pool, key.slot, options);
       if (key.at + row_bytes > size) key.at = -1;
     }
     plan.outside += key.at < 0 ? 1 : 0;

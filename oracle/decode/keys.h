@@ -27,7 +27,9 @@ struct KeyRange {
 struct KeyPlan {
   std::vector<Key> keys;     // in lane order
   std::int64_t masked = 0;   // lanes of the row that are masked
-  std::int64_t outside = 0;  // keys whose row is not in the pool
+  std::int64_t outside = 0;  // rows that are read and are not in the pool
+  // Lanes past the length whose rows are read all the same; see ExpectOptions.
+  std::vector<Key> read_past_length;
   // Known: the splits, and each one's blocks (all of them, empty ones too).
   // Unknown: one split of one block; blocks and splits may be anything.
   bool known = false;

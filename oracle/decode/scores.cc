@@ -111,10 +111,46 @@ double RadiusSum(const double* q, const double* radius, int n) {
   return std::isnan(sum) ? kInfinity : sum;
 }
 
+// What a wrong kernel takes of a query.
+void TakePart(ExpectOptions::Query part, QueryHead* out) {
+  using Part = ExpectOptions::Query;
+  const auto drop = [&](int first, int end) {
+    std::fill(out->value + first, out->value + end, 0.0);
+    std::fill(out->radius + first, out->radius + end, 0.0);
+  };
+  constexpr int kHalf = kRope / 2;
+  const bool has_rope = out->columns == kQueryColumns;
+  switch (part) {
+    case Part::kAll:
+      return;
+    case Part::kNoTile0:
+    case Part::kNoTile1:
+    case Part::kNoTile2:
+    case Part::kNoTile3: {
+      const int tile =
+          static_cast<int>(part) - static_cast<int>(Part::kNoTile0);
+      drop(kTileColumns * tile, kTileColumns * (tile + 1));
+      return;
+    }
+    case Part::kNoRope:
+      if (has_rope) drop(kLatent, kQueryColumns);
+      return;
+    case Part::kFirstHalfOfRope:
+      if (has_rope) drop(kLatent + kHalf, kQueryColumns);
+      return;
+    case Part::kRopeHalvesSwapped:
+      if (!has_rope) return;
+      std::swap_ranges(out->value + kLatent, out->value + kLatent + kHalf,
+                       out->value + kLatent + kHalf);
+      return;
+  }
+}
+
 }  // namespace
 
 void ReadQuery(const Contract& contract, const StepImage& step,
-               std::int64_t query, std::int64_t head, QueryHead* out) {
+               std::int64_t query, std::int64_t head, ExpectOptions::Query part,
+               QueryHead* out) {
   const Tensor& q = *step.Find(TensorId::kQ);
   const Storage<std::uint16_t> storage(&q);
   const std::int64_t at = query * q.strides[0] + head * q.strides[1];
@@ -147,6 +183,7 @@ void ReadQuery(const Contract& contract, const StepImage& step,
                    out->radius + kTileColumns * t, out);
     }
   }
+  TakePart(part, out);
   out->nonzero = 0;
   out->magnitude = 0;
   std::uint64_t low = 0;  // the lowest fraction bit in sight, as an exponent

@@ -8,11 +8,12 @@
 namespace mlafuzz {
 
 // The parts of Ledger(), each in the file of its name.
-std::vector<LedgerEntry> WriterEntries();    // wrong writers
-std::vector<LedgerEntry> GatherEntries();    // wrong gathers
-std::vector<LedgerEntry> ConvertEntries();   // wrong index conversions
-std::vector<LedgerEntry> DecodeEntries();    // wrong decodes
-std::vector<LedgerEntry> ImpostorEntries();  // no kernels at all
+std::vector<LedgerEntry> WriterEntries();        // wrong writers
+std::vector<LedgerEntry> GatherEntries();        // wrong gathers
+std::vector<LedgerEntry> ConvertEntries();       // wrong index conversions
+std::vector<LedgerEntry> DecodeEntries();        // wrong decodes, a file each
+std::vector<LedgerEntry> DecodeFamilyEntries();  // wrong decodes by family
+std::vector<LedgerEntry> ImpostorEntries();      // no kernels at all
 
 }  // namespace mlafuzz
 

@@ -174,16 +174,26 @@ class Walker {
     if (!wrong_.has_value() && !WrongDecodeOf(entry_, &contract, &options)) {
       return false;
     }
-    if (entry_.target == "mutant:length-ignored-above-64" &&
-        step.Find(TensorId::kQ)->shape[0] <= 64) {
-      return false;
-    }
+    if (!IsUnderCondition(step)) return false;
     if (Classify(contract, image_, index).validity == Validity::kInvalid) {
       return true;  // refuses
     }
     return DecodesApart(
         ExpectDecode(Builtin(), image_, index, pool_.bytes),
         ExpectDecode(contract, image_, index, pool_.bytes, options));
+  }
+
+  // Where a wrong decode goes by its rule on one of two ways alone.
+  bool IsUnderCondition(const StepImage& step) const {
+    const std::int64_t queries = step.Find(TensorId::kQ)->shape[0];
+    if (entry_.target == "mutant:length-ignored-above-64") return queries > 64;
+    if (entry_.target == "mutant:length-ignored-from-2-queries") {
+      return queries >= 2;
+    }
+    if (entry_.target == "mutant:length-ignored-past-64-lanes") {
+      return step.Find(TensorId::kIndices)->shape[1] > 64;
+    }
+    return true;
   }
 
   // Whether what a decode's outputs held before is no right result.
@@ -219,8 +229,9 @@ class Walker {
 const std::vector<LedgerEntry>& Ledger() {
   static const std::vector<LedgerEntry>* const kLedger = [] {
     auto* all = new std::vector<LedgerEntry>;
-    for (const auto part : {WriterEntries, GatherEntries, ConvertEntries,
-                            DecodeEntries, ImpostorEntries}) {
+    for (const auto part :
+         {WriterEntries, GatherEntries, ConvertEntries, DecodeEntries,
+          DecodeFamilyEntries, ImpostorEntries}) {
       for (LedgerEntry& entry : part()) all->push_back(std::move(entry));
     }
     return all;

@@ -8,7 +8,11 @@ namespace mlafuzz {
 namespace {
 
 struct Policy : kernels::DecodePolicy {
-  static __device__ kernels::MaskedLane Masked() { return {-1e30f, 0}; }
+  static __device__ float MaskedScore() { return -1e30f; }
+  static __device__ std::int64_t MaskedRow(const kernels::DecodeParams&,
+                                           std::int32_t) {
+    return 0;
+  }
 };
 
 }  // namespace

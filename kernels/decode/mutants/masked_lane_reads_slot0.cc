@@ -7,7 +7,10 @@ namespace mlafuzz {
 namespace {
 
 struct Policy : kernels::DecodePolicy {
-  static __device__ kernels::MaskedLane Masked() { return {-INFINITY, 0}; }
+  static __device__ std::int64_t MaskedRow(const kernels::DecodeParams&,
+                                           std::int32_t) {
+    return 0;
+  }
 };
 
 }  // namespace

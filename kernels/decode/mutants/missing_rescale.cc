@@ -7,7 +7,7 @@ namespace mlafuzz {
 namespace {
 
 struct Policy : kernels::DecodePolicy {
-  static __device__ float MixRescale(float) { return 1.0f; }
+  static __device__ float MixRescale(float, bool) { return 1.0f; }
 };
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 namespace mlafuzz {
 
-// Wrong decodes: each is builtin with one decision changed, in the file of its
-// name.
+// Wrong decodes: each is builtin with one decision changed, those that are
+// named here in the file of their name; families.h has the others.
 
 // What a reader does to scales.
 CompiledDecode QkPow2Scale();
