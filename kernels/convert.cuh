@@ -20,11 +20,6 @@ inline namespace SIMT_BACKEND {
 
 inline constexpr int kConvertWarps = 4;
 
-struct ConvertPolicy {
-  // What stands in the place of an index that names no slot.
-  static __device__ std::int32_t Invalid() { return -1; }
-};
-
 // The slot of a valid token. int32 as the indices are: a pool of more than
 // 2^31 slots wraps around.
 __device__ inline std::int32_t SlotOf(std::int32_t page, std::int64_t offset,
@@ -33,6 +28,42 @@ __device__ inline std::int32_t SlotOf(std::int32_t page, std::int64_t offset,
                                        static_cast<std::uint32_t>(page_size) +
                                    static_cast<std::uint32_t>(offset));
 }
+
+struct ConvertPolicy {
+  // What stands in the place of an index that names no slot.
+  static __device__ std::int32_t Invalid() { return -1; }
+
+  static __device__ std::int64_t Column(const ConvertParams& params,
+                                        std::int64_t token) {
+    return token / params.page_size;
+  }
+
+  static __device__ bool IsValid(const ConvertParams& params,
+                                 std::int64_t token, std::int64_t column) {
+    return token >= 0 && column < params.table_columns;
+  }
+
+  // Of a valid token that lies in `page`.
+  static __device__ std::int32_t Slot(const ConvertParams& params,
+                                      std::int32_t page, std::int64_t token) {
+    return SlotOf(page, token % params.page_size, params.page_size);
+  }
+
+  // `slot` is that of a valid token.
+  template <class Policy>
+  static __device__ void Store(std::int32_t* out, bool valid,
+                               std::int32_t slot) {
+    *out = valid ? slot : Policy::Invalid();
+  }
+
+  // What an index adds to its row's count.
+  static __device__ bool Counts(bool valid, std::int64_t /*token*/) {
+    return valid;
+  }
+
+  // Between the warps' counts and their sum.
+  static __device__ void PublishCounts() { __syncthreads(); }
+};
 
 // One block a row, up to kConvertWarps warps.
 template <class Policy>
@@ -50,22 +81,23 @@ __global__ void __launch_bounds__(kConvertWarps * 32)
   std::int32_t count = 0;
   for (std::int64_t base = warp * 32; base < params.width; base += blockDim.x) {
     const std::int64_t i = base + lane;
-    bool valid = false;
+    bool counts = false;
     if (i < params.width) {
       const std::int64_t token = tokens[i];
-      const std::int64_t column = token / params.page_size;
-      valid = token >= 0 && column < params.table_columns;
-      out[i] = valid ? SlotOf(table[column], token % params.page_size,
-                              params.page_size)
-                     : Policy::Invalid();
+      const std::int64_t column = Policy::Column(params, token);
+      const bool valid = Policy::IsValid(params, token, column);
+      Policy::template Store<Policy>(
+          out + i, valid,
+          valid ? Policy::Slot(params, table[column], token) : 0);
+      counts = Policy::Counts(valid, token);
     }
     if (params.valid_count != nullptr) {
-      count += __popc(__ballot_sync(0xffffffffu, valid));
+      count += __popc(__ballot_sync(0xffffffffu, counts));
     }
   }
   if (params.valid_count == nullptr) return;
   if (lane == 0) counts[warp] = count;
-  __syncthreads();
+  Policy::PublishCounts();
   if (threadIdx.x != 0) return;
   std::int32_t total = 0;
   for (unsigned w = 0; w < blockDim.x / 32; ++w) total += counts[w];

@@ -29,7 +29,26 @@ inline namespace SIMT_BACKEND {
 
 inline constexpr int kGatherWarps = 4;
 
+// A page of a request: workspace rows first .. first + count - 1 come from rows
+// `offset` .. of page `page`.
+struct GatherTask {
+  std::int64_t first;
+  std::int64_t count;  // 0: the block has nothing to do
+  std::int64_t page;
+  std::int64_t offset;
+};
+
+// Two codes (the low 16 bits of `codes`) to two bf16 values.
+__device__ inline unsigned TwoValues(unsigned codes, float scale) {
+  return FloatToBf16(__fmul_rn(E4m3ToFloat(codes), scale)) |
+         FloatToBf16(__fmul_rn(E4m3ToFloat(codes >> 8), scale)) << 16;
+}
+
 struct GatherPolicy {
+  // Synchronisations after which the host backend stops a launch; what does not
+  // end on a GPU is stopped by whoever watches the process.
+  static constexpr std::uint64_t kSyncLimit = simt::Config{}.sync_limit;
+
   // Host: blocks of the grid.
   static std::int64_t Blocks(const GatherParams& params) {
     return (params.dst_rows + params.page_size - 1) / params.page_size +
@@ -40,8 +59,78 @@ struct GatherPolicy {
     return params.table_row_stride;
   }
 
+  // First workspace row of a request, and one past the last of its rows where
+  // no lengths are given. Starts past the workspace mean its end, as in the
+  // native kernel.
+  static __device__ std::int64_t Start(const GatherParams& params,
+                                       std::int64_t request) {
+    if (request == params.requests) return params.dst_rows;
+    const std::int64_t start = params.starts[request];
+    if (params.seq_lens != nullptr) return start;
+    return start < params.dst_rows ? start : params.dst_rows;
+  }
+
+  template <class Policy>
+  static __device__ std::int64_t Length(const GatherParams& params,
+                                        std::int64_t request) {
+    const std::int64_t length = params.seq_lens != nullptr
+                                    ? params.seq_lens[request]
+                                    : Policy::Start(params, request + 1) -
+                                          Policy::Start(params, request);
+    return length > 0 ? length : 0;
+  }
+
+  // Pages of tokens begin .. end - 1, of which there are `length`. An empty
+  // request that starts inside a page has one too, as in the native kernel; it
+  // reads nothing.
+  static __device__ std::int64_t Pages(std::int64_t begin, std::int64_t end,
+                                       std::int64_t page_size) {
+    return (end + page_size - 1) / page_size - begin / page_size;
+  }
+
+  // Whether a request of so many pages is not that of `task`, which counts from
+  // its first.
+  static __device__ bool IsPast(std::int64_t task, std::int64_t pages) {
+    return task >= pages;
+  }
+
+  // Column of the block table with a request's page number `task`.
+  static __device__ std::int64_t Column(std::int64_t first_page,
+                                        std::int64_t task) {
+    return first_page + task;
+  }
+
+  // Changes what was found, if anything.
+  static __device__ GatherTask Found(const GatherParams&, GatherTask found) {
+    return found;
+  }
+
+  static __device__ const std::uint8_t* Row(const GatherParams& params,
+                                            std::int64_t page,
+                                            std::int64_t row) {
+    return params.cache + page * params.page_stride + row * params.row_stride;
+  }
+
+  // Between finding the block's task and using it.
+  static __device__ void PublishTask() { __syncthreads(); }
   // Between staging a row's scales and using them.
   static __device__ void PublishScales() { __syncwarp(); }
+  // Between using them and staging the next row's.
+  static __device__ void ReleaseScales() { __syncwarp(); }
+
+  static __device__ float Scale(const std::uint8_t* row, unsigned tile) {
+    return reinterpret_cast<const float*>(row + kScaleAt)[tile];
+  }
+
+  // Of codes 8 * chunk .. 8 * chunk + 7.
+  static __device__ unsigned TileOf(unsigned chunk) {
+    return chunk / (kTile / 8);
+  }
+
+  // Two codes (the low 16 bits of `codes`) to two values of the workspace.
+  static __device__ unsigned Values(unsigned codes, float scale) {
+    return TwoValues(codes, scale);
+  }
 
   // Tail bytes 4 * lane .. 4 * lane + 3 of a row, as two workspace columns.
   static __device__ unsigned TailPair(const std::uint8_t* row, unsigned lane,
@@ -49,75 +138,48 @@ struct GatherPolicy {
     if (nope) return 0;
     return reinterpret_cast<const unsigned*>(row + kTailAt)[lane];
   }
+
+  // Values 8 * chunk .. 8 * chunk + 7 of a workspace row.
+  static __device__ void StoreValues(std::uint16_t* out, unsigned chunk,
+                                     uint4 values) {
+    reinterpret_cast<uint4*>(out)[chunk] = values;
+  }
+
+  static __device__ void StoreTail(std::uint16_t* out, unsigned lane,
+                                   unsigned pair, bool /*nope*/) {
+    reinterpret_cast<unsigned*>(out + kLatent)[lane] = pair;
+  }
 };
-
-// A page of a request: workspace rows first .. first + count - 1 come from rows
-// `offset` .. of page `page`.
-struct GatherTask {
-  std::int64_t first;
-  std::int64_t count;  // 0: the block has nothing to do
-  std::int64_t page;
-  std::int64_t offset;
-};
-
-// First workspace row of a request, and one past the last of its rows where no
-// lengths are given. Starts past the workspace mean its end, as in the native
-// kernel.
-__device__ inline std::int64_t RequestStart(const GatherParams& params,
-                                            std::int64_t request) {
-  if (request == params.requests) return params.dst_rows;
-  const std::int64_t start = params.starts[request];
-  if (params.seq_lens != nullptr) return start;
-  return start < params.dst_rows ? start : params.dst_rows;
-}
-
-__device__ inline std::int64_t RequestLength(const GatherParams& params,
-                                             std::int64_t request) {
-  const std::int64_t length =
-      params.seq_lens != nullptr
-          ? params.seq_lens[request]
-          : RequestStart(params, request + 1) - RequestStart(params, request);
-  return length > 0 ? length : 0;
-}
 
 template <class Policy>
 __device__ inline GatherTask FindTask(const GatherParams& params,
                                       std::int64_t task) {
   for (std::int64_t request = 0; request < params.requests; ++request) {
-    const std::int64_t length = RequestLength(params, request);
+    const std::int64_t length =
+        Policy::template Length<Policy>(params, request);
     const std::int64_t begin =
         params.seq_starts != nullptr ? params.seq_starts[request] : 0;
     const std::int64_t end = begin + length;
     const std::int64_t first_page = begin / params.page_size;
-    // An empty request that starts inside a page has a task too, as in the
-    // native kernel; it reads nothing.
-    const std::int64_t pages =
-        (end + params.page_size - 1) / params.page_size - first_page;
-    if (task >= pages) {
+    const std::int64_t pages = Policy::Pages(begin, end, params.page_size);
+    if (Policy::IsPast(task, pages)) {
       task -= pages;
       continue;
     }
     if (length == 0) break;
-    const std::int64_t column = first_page + task;
-    const std::int64_t page_begin = column * params.page_size;
+    const std::int64_t page_begin = (first_page + task) * params.page_size;
     const std::int64_t page_end = page_begin + params.page_size;
     const std::int64_t from = begin > page_begin ? begin : page_begin;
     const std::int64_t to = end < page_end ? end : page_end;
     GatherTask found;
-    found.first = RequestStart(params, request) + (from - begin);
+    found.first = Policy::Start(params, request) + (from - begin);
     found.count = to - from;
-    found.page =
-        params.table[request * Policy::TableRowStride(params) + column];
+    found.page = params.table[request * Policy::TableRowStride(params) +
+                              Policy::Column(first_page, task)];
     found.offset = from - page_begin;
-    return found;
+    return Policy::Found(params, found);
   }
   return {0, 0, 0, 0};
-}
-
-// Two codes (the low 16 bits of `codes`) to two bf16 values.
-__device__ inline unsigned TwoValues(unsigned codes, float scale) {
-  return FloatToBf16(__fmul_rn(E4m3ToFloat(codes), scale)) |
-         FloatToBf16(__fmul_rn(E4m3ToFloat(codes >> 8), scale)) << 16;
 }
 
 // One block a task, up to kGatherWarps warps.
@@ -133,7 +195,7 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
     shared_task[2] = found.page;
     shared_task[3] = found.offset;
   }
-  __syncthreads();
+  Policy::PublishTask();
   const GatherTask task = {shared_task[0], shared_task[1], shared_task[2],
                            shared_task[3]};
   const unsigned warp = threadIdx.x / 32;
@@ -141,25 +203,24 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
   const unsigned warps = blockDim.x / 32;
   float* scales = shared_scales[warp];
   for (std::int64_t i = warp; i < task.count; i += warps) {
-    const std::uint8_t* row = params.cache + task.page * params.page_stride +
-                              (task.offset + i) * params.row_stride;
+    const std::uint8_t* row = Policy::Row(params, task.page, task.offset + i);
     std::uint16_t* out = params.dst + (task.first + i) * params.dst_row_stride;
     simt::Perturb(params.timing, 0);
-    if (lane < kTiles) {
-      scales[lane] = reinterpret_cast<const float*>(row + kScaleAt)[lane];
-    }
+    if (lane < kTiles) scales[lane] = Policy::Scale(row, lane);
     Policy::PublishScales();
     simt::Perturb(params.timing, 1);
     for (unsigned chunk = lane; chunk < kLatent / 8; chunk += 32) {
       const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
-      const float scale = scales[chunk / (kTile / 8)];
-      reinterpret_cast<uint4*>(out)[chunk] = make_uint4(
-          TwoValues(codes.x, scale), TwoValues(codes.x >> 16, scale),
-          TwoValues(codes.y, scale), TwoValues(codes.y >> 16, scale));
+      const float scale = scales[Policy::TileOf(chunk)];
+      Policy::StoreValues(out, chunk,
+                          make_uint4(Policy::Values(codes.x, scale),
+                                     Policy::Values(codes.x >> 16, scale),
+                                     Policy::Values(codes.y, scale),
+                                     Policy::Values(codes.y >> 16, scale)));
     }
-    reinterpret_cast<unsigned*>(out + kLatent)[lane] =
-        Policy::TailPair(row, lane, params.nope);
-    __syncwarp();  // the next row's scales take the place of these
+    Policy::StoreTail(out, lane, Policy::TailPair(row, lane, params.nope),
+                      params.nope);
+    Policy::ReleaseScales();
   }
 }
 
@@ -178,6 +239,7 @@ simt::LaunchResult LaunchGather(const GatherParams& params, simt::Stream stream,
   config.block = dim3(static_cast<unsigned>(32 * warps));
   config.stream = stream;
   config.schedule = schedule;
+  config.sync_limit = Policy::kSyncLimit;
   return simt::launch(config, GatherRows<Policy>, params);
 }
 

@@ -39,14 +39,40 @@ __device__ inline float MaxIgnoringNan(float running, float value) {
   return value > running ? value : running;
 }
 
+__device__ inline std::uint8_t* SlotRow(const WriterParams& params,
+                                        std::int64_t slot) {
+  return params.cache + slot / params.page_size * params.page_stride +
+         slot % params.page_size * params.row_stride;
+}
+
 struct WriterPolicy {
   // Slots that leave the pool untouched: every negative one.
   static __device__ bool Skips(std::int64_t slot) { return slot < 0; }
+
+  // The row of a slot that is not skipped.
+  static __device__ std::uint8_t* Row(const WriterParams& params,
+                                      std::int64_t slot) {
+    return SlotRow(params, slot);
+  }
 
   // What a value counts for in its tile's maximum.
   template <class Input>
   static __device__ float Magnitude(unsigned bits) {
     return fabsf(Input::ToFloat(bits));
+  }
+
+  static __device__ float Max(float running, float value) {
+    return MaxIgnoringNan(running, value);
+  }
+
+  // Of 16 lanes' maxima, the tile's.
+  template <class Policy>
+  static __device__ float TileMax(float amax) {
+    for (int distance = 8; distance > 0; distance /= 2) {
+      amax =
+          Policy::Max(amax, __shfl_xor_sync(0xffffffffu, amax, distance, 16));
+    }
+    return amax;
   }
 
   static __device__ float DivideBy448(float amax) {
@@ -68,6 +94,17 @@ struct WriterPolicy {
     return FloatToE4m3(__fdiv_rn(Input::ToFloat(bits), scale));
   }
 
+  // Codes 8 * lane .. 8 * lane + 7 of a row.
+  static __device__ void StoreCodes(std::uint8_t* row, unsigned lane,
+                                    uint2 codes) {
+    reinterpret_cast<uint2*>(row)[lane] = codes;
+  }
+
+  static __device__ void StoreScale(std::uint8_t* row, unsigned tile,
+                                    float scale) {
+    reinterpret_cast<float*>(row + kScaleAt)[tile] = scale;
+  }
+
   // Tail bytes 4 * lane .. 4 * lane + 3 of a row.
   static __device__ void WriteTail(const WriterParams& params,
                                    std::int64_t token, std::uint8_t* row,
@@ -81,12 +118,6 @@ struct WriterPolicy {
   }
 };
 
-__device__ inline std::uint8_t* SlotRow(const WriterParams& params,
-                                        std::int64_t slot) {
-  return params.cache + slot / params.page_size * params.page_stride +
-         slot % params.page_size * params.row_stride;
-}
-
 // Eight values to eight codes, four a word.
 template <class Policy, class Input>
 __device__ inline unsigned FourCodes(unsigned low, unsigned high, float scale) {
@@ -98,9 +129,9 @@ __device__ inline unsigned FourCodes(unsigned low, unsigned high, float scale) {
 
 template <class Policy, class Input>
 __device__ inline float PairMax(float running, unsigned pair) {
-  running = MaxIgnoringNan(running,
-                           Policy::template Magnitude<Input>(pair & 0xffffu));
-  return MaxIgnoringNan(running, Policy::template Magnitude<Input>(pair >> 16));
+  running =
+      Policy::Max(running, Policy::template Magnitude<Input>(pair & 0xffffu));
+  return Policy::Max(running, Policy::template Magnitude<Input>(pair >> 16));
 }
 
 // One block a token, 96 lanes.
@@ -109,7 +140,7 @@ __global__ void __launch_bounds__(96) WriteRows(WriterParams params) {
   const std::int64_t token = blockIdx.x;
   const std::int64_t slot = params.slots[token];
   if (Policy::Skips(slot)) return;
-  std::uint8_t* row = SlotRow(params, slot);
+  std::uint8_t* row = Policy::Row(params, slot);
   const unsigned lane = threadIdx.x;
   simt::Perturb(params.timing, 0);
   if (lane >= 64) {
@@ -122,18 +153,14 @@ __global__ void __launch_bounds__(96) WriteRows(WriterParams params) {
   amax = PairMax<Policy, Input>(amax, values.y);
   amax = PairMax<Policy, Input>(amax, values.z);
   amax = PairMax<Policy, Input>(amax, values.w);
-  for (int distance = 8; distance > 0; distance /= 2) {
-    amax =
-        MaxIgnoringNan(amax, __shfl_xor_sync(0xffffffffu, amax, distance, 16));
-  }
+  amax = Policy::template TileMax<Policy>(amax);
   const float scale = Policy::template Scale<Policy>(amax, params.pow2_scale);
-  reinterpret_cast<uint2*>(row)[lane] =
+  Policy::StoreCodes(
+      row, lane,
       make_uint2(FourCodes<Policy, Input>(values.x, values.y, scale),
-                 FourCodes<Policy, Input>(values.z, values.w, scale));
+                 FourCodes<Policy, Input>(values.z, values.w, scale)));
   simt::Perturb(params.timing, 1);
-  if (lane % 16 == 0) {
-    reinterpret_cast<float*>(row + kScaleAt)[lane / 16] = scale;
-  }
+  if (lane % 16 == 0) Policy::StoreScale(row, lane / 16, scale);
 }
 
 // `params.tokens` is at least 1: an empty grid is a launch error.

@@ -107,11 +107,11 @@ std::string UlpHistogram(DType dtype, absl::Span<const std::uint8_t> a,
       std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first - a.begin());
   const std::size_t at = first / size * size;
   const int digits = static_cast<int>(2 * size);
-  return absl::StrFormat("element %d: 0x%0*x in a, 0x%0*x in b; %d elements "
-                         "differ: %s",
-                         at / size, digits, Word(&a[at], static_cast<int>(size)),
-                         digits, Word(&b[at], static_cast<int>(size)),
-                         counts.different(), counts.Text());
+  return absl::StrFormat(
+      "element %d: 0x%0*x in a, 0x%0*x in b; %d elements "
+      "differ: %s",
+      at / size, digits, Word(&a[at], static_cast<int>(size)), digits,
+      Word(&b[at], static_cast<int>(size)), counts.different(), counts.Text());
 }
 
 }  // namespace mlafuzz

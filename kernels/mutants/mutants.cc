@@ -1,15 +1,24 @@
 #include "kernels/mutants/mutants.h"
 
+#include <utility>
+
 namespace mlafuzz {
 
 std::vector<CompiledTarget> Mutants() {
-  return {
+  std::vector<CompiledTarget> all = {
       NopeStaleTail(),       Fp16BitAmax(),       WriterNegativeSlot(),
       PayloadFallthrough(),  ScaleReciprocal(),   GatherStaleTail(),
       GatherDropsPages(),    TableRowFromShape(), MissingSyncwarp(),
       IndexZeroForInvalid(), DoesNothing(),       RefusesAll(),
       ReturnsInputs(),       ThreadMapping(),
   };
+  for (const auto family :
+       {WriterScaleMutants, WriterCodeMutants, WriterRopeMutants,
+        WriterAddressMutants, WriterStateMutants, GatherPageMutants,
+        GatherValueMutants, GatherStateMutants, ConvertMutants, Controls}) {
+    for (CompiledTarget& target : family()) all.push_back(std::move(target));
+  }
+  return all;
 }
 
 }  // namespace mlafuzz

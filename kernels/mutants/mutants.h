@@ -7,8 +7,9 @@
 
 namespace mlafuzz {
 
-// Wrong twins: each is the clean kernel with one decision changed, in the file
-// of its name.
+// Wrong twins: each is the clean kernel with one decision changed. The first of
+// them stand alone, in the file of their name; the others in families, in the
+// file of the family's name.
 
 // Writers.
 CompiledTarget NopeStaleTail();
@@ -33,6 +34,18 @@ CompiledTarget ReturnsInputs();
 
 // Controls: right, but made in another way. Never to be flagged.
 CompiledTarget ThreadMapping();
+
+// Families.
+std::vector<CompiledTarget> WriterScaleMutants();
+std::vector<CompiledTarget> WriterCodeMutants();
+std::vector<CompiledTarget> WriterRopeMutants();
+std::vector<CompiledTarget> WriterAddressMutants();
+std::vector<CompiledTarget> WriterStateMutants();
+std::vector<CompiledTarget> GatherPageMutants();
+std::vector<CompiledTarget> GatherValueMutants();
+std::vector<CompiledTarget> GatherStateMutants();
+std::vector<CompiledTarget> ConvertMutants();
+std::vector<CompiledTarget> Controls();
 
 // All of them.
 std::vector<CompiledTarget> Mutants();

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_PROPERTIES_LEDGER_ENTRIES_H_
 #define MLAFUZZ_PROPERTIES_LEDGER_ENTRIES_H_
 
+#include <string>
 #include <vector>
 
 #include "properties/ledger/ledger.h"
@@ -8,12 +9,25 @@
 namespace mlafuzz {
 
 // The parts of Ledger(), each in the file of its name.
-std::vector<LedgerEntry> WriterEntries();        // wrong writers
-std::vector<LedgerEntry> GatherEntries();        // wrong gathers
-std::vector<LedgerEntry> ConvertEntries();       // wrong index conversions
-std::vector<LedgerEntry> DecodeEntries();        // wrong decodes, a file each
-std::vector<LedgerEntry> DecodeFamilyEntries();  // wrong decodes by family
-std::vector<LedgerEntry> ImpostorEntries();      // no kernels at all
+std::vector<LedgerEntry> WriterEntries();   // wrong writers
+std::vector<LedgerEntry> GatherEntries();   // wrong gathers
+std::vector<LedgerEntry> ConvertEntries();  // wrong index conversions
+std::vector<LedgerEntry> DecodeEntries();   // wrong decodes
+// The same, of the families of kernels/mutants/ and kernels/decode/mutants/.
+std::vector<LedgerEntry> WriterFamilyEntries();
+std::vector<LedgerEntry> GatherFamilyEntries();
+std::vector<LedgerEntry> ConvertFamilyEntries();
+std::vector<LedgerEntry> DecodeFamilyEntries();
+std::vector<LedgerEntry> ImpostorEntries();  // no kernels at all
+
+// An entry that is not of the core: a kernel that follows another rule, whose
+// key names it; and one that follows none.
+LedgerEntry OneRule(Kernel kernel, std::string target,
+                    std::vector<std::string> properties, std::string field,
+                    std::string value, std::string source);
+LedgerEntry NoRule(Kernel kernel, std::string target,
+                   std::vector<std::string> properties, std::string key,
+                   std::string source);
 
 }  // namespace mlafuzz
 

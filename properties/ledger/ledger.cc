@@ -226,12 +226,35 @@ class Walker {
 
 }  // namespace
 
+LedgerEntry OneRule(Kernel kernel, std::string target,
+                    std::vector<std::string> properties, std::string field,
+                    std::string value, std::string source) {
+  LedgerEntry entry = NoRule(kernel, std::move(target), std::move(properties),
+                             field + "=", std::move(source));
+  entry.field = std::move(field);
+  entry.value = std::move(value);
+  return entry;
+}
+
+LedgerEntry NoRule(Kernel kernel, std::string target,
+                   std::vector<std::string> properties, std::string key,
+                   std::string source) {
+  LedgerEntry entry;
+  entry.target = std::move(target);
+  entry.kernels = {kernel};
+  entry.properties = std::move(properties);
+  entry.key = std::move(key);
+  entry.source = std::move(source);
+  return entry;
+}
+
 const std::vector<LedgerEntry>& Ledger() {
   static const std::vector<LedgerEntry>* const kLedger = [] {
     auto* all = new std::vector<LedgerEntry>;
     for (const auto part :
-         {WriterEntries, GatherEntries, ConvertEntries, DecodeEntries,
-          DecodeFamilyEntries, ImpostorEntries}) {
+         {WriterEntries, WriterFamilyEntries, GatherEntries,
+          GatherFamilyEntries, ConvertEntries, ConvertFamilyEntries,
+          DecodeEntries, DecodeFamilyEntries, ImpostorEntries}) {
       for (LedgerEntry& entry : part()) all->push_back(std::move(entry));
     }
     return all;

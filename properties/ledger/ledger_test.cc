@@ -262,7 +262,7 @@ void NeverFlagged(const std::string& name, const GeneratorOptions& options,
 TEST_P(RightKernels, AreNeverFlagged) {
   for (const TargetInfo& target : AllTargets()) {
     if (IsMutant(target.name) || ReplacesDecode(target.replaces)) continue;
-    const int cases = (target.name == "builtin" ? 20000 : 2000) / kParts;
+    const int cases = (target.name == "builtin" ? 20000 : 1000) / kParts;
     NeverFlagged(target.name, {}, 1000000 + GetParam() * cases, cases);
   }
 }

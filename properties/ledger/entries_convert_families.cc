@@ -1,0 +1,78 @@
+// Wrong index conversions of kernels/mutants/, all of one family.
+#include "oracle/verdict.h"
+#include "properties/ledger/entries.h"
+
+namespace mlafuzz {
+
+std::vector<LedgerEntry> ConvertFamilyEntries() {
+  using namespace property;  // NOLINT: names of properties alone
+  constexpr Kernel kThis = Kernel::kConvert;
+  return {
+      OneRule(kThis, "mutant:index-untouched", {kConvert}, "convert.invalid",
+              "INVALID_UNTOUCHED", "operator: store dropped"),
+      OneRule(kThis, "mutant:index-minus-one-only", {kMemory},
+              "convert.negative", "MINUS_ONE_ONLY",
+              "operator: comparison with -1"),
+      OneRule(kThis, "mutant:index-columns-unchecked",
+              {kConvert, kMemory, kValidCount}, "convert.table_columns",
+              "COLUMNS_UNCHECKED", "vllm-project/vllm#45462, #57388"),
+      OneRule(kThis, "mutant:index-columns-by-stride", {kConvert, kValidCount},
+              "convert.table_columns", "COLUMNS_BY_STRIDE",
+              "vllm-project/vllm, a gather compares columns with the stride"),
+      NoRule(kThis, "mutant:index-one-column-more", {kConvert, kValidCount}, "",
+             "operator: comparison off by one"),
+      NoRule(kThis, "mutant:index-one-column-less", {kConvert, kValidCount}, "",
+             "operator: comparison off by one"),
+      NoRule(kThis, "mutant:index-token-0-invalid", {kConvert, kValidCount}, "",
+             "operator: comparison off by one"),
+      OneRule(kThis, "mutant:index-counts-non-negative", {kValidCount},
+              "convert.valid_count", "COUNT_NON_NEGATIVE",
+              "operator: count before the bound"),
+      NoRule(kThis, "mutant:index-page-start", {kConvert}, "indices",
+             "ROCm/aiter#5591"),
+      NoRule(kThis, "mutant:index-long-blocks", {kConvert}, "indices",
+             "NVIDIA/TensorRT-LLM#16219"),
+      NoRule(kThis, "mutant:index-untranslated", {kConvert}, "",
+             "sgl-project/sglang#19107"),
+      NoRule(kThis, "mutant:index-narrow-slots", {kConvert, "page-relabelling"},
+             "", "vllm-project/vllm#54019"),
+      NoRule(kThis, "mutant:index-rounds-up", {kConvert, kValidCount}, "",
+             "operator: rounding of a division"),
+      NoRule(kThis, "mutant:index-counts-unpublished",
+             {kValidCount, kLanes, "schedule"}, "valid-count",
+             "NVIDIA/TensorRT-LLM#18339"),
+      OneRule(kThis, "mutant:index-compacts", {kConvert}, "convert.order",
+              "COMPACTED", "vllm-project/vllm#55636"),
+      OneRule(kThis, "mutant:index-table-row-from-shape", {kConvert},
+              "convert.table_row", "TABLE_ROW_SHAPE",
+              "vllm-project/vllm#55109"),
+      NoRule(kThis, "mutant:index-first-table-row", {kConvert}, "",
+             "sgl-project/sglang#16678, in an index conversion"),
+      NoRule(kThis, "mutant:index-tokens-stride-from-shape",
+             {kConvert, kValidCount}, "", "vllm-project/vllm#57388"),
+      NoRule(kThis, "mutant:index-out-stride-from-shape",
+             {kConvert, kWrittenSet}, "",
+             "vllm-project/vllm#57388, of the output"),
+      NoRule(kThis, "mutant:index-pages-of-64", {kConvert, kValidCount}, "",
+             "flashinfer-ai/flashinfer#3395"),
+      NoRule(kThis, "mutant:index-shifted-pages", {kConvert, kValidCount}, "",
+             "sgl-project/sglang#33816"),
+      NoRule(kThis, "mutant:index-whole-eights", {kConvert, kValidCount}, "",
+             "operator: loop bound"),
+      NoRule(kThis, "mutant:index-width-of-128", {kConvert, kValidCount}, "",
+             "vllm-project/vllm#55277, #53969"),
+      NoRule(kThis, "mutant:index-last-row-dropped", {kConvert, kValidCount},
+             "", "operator: loop bound off by one"),
+      NoRule(kThis, "mutant:index-no-counts", {kValidCount}, "valid-count",
+             "operator: store dropped"),
+      NoRule(kThis, "mutant:index-grid-from-requests", {kRefusal, kMemory},
+             "accepted-invalid", "vllm-project/vllm#48611"),
+      NoRule(kThis, "mutant:index-refuses-widths", {kRefusal}, "refused-valid",
+             "cheat: refuses what is hard"),
+      NoRule(kThis, "mutant:index-inherits-answer",
+             {kConvert, "run-twice", "schedule"}, "nothing-written",
+             "cheat: answer of the last call"),
+  };
+}
+
+}  // namespace mlafuzz
