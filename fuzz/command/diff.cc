@@ -67,11 +67,10 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   for (std::size_t i = 0; i < runs->size(); ++i) {
     const CaseRun& run = (*runs)[i];
     std::printf("%s: %s\n", cases.cases[i].path.c_str(),
-                run.failures().empty()
-                    ? (arguments.Has("within-bounds")
-                           ? "equal, or within the bounds"
-                           : "equal, bit for bit")
-                    : "different");
+                run.failures().empty() ? (arguments.Has("within-bounds")
+                                              ? "equal, or within the bounds"
+                                              : "equal, bit for bit")
+                                       : "different");
     for (const Failure& f : run.failures()) {
       std::printf("  step %u, %s: %s\n  %s\n", f.step(), f.kernel().c_str(),
                   f.detail().c_str(), f.cause().c_str());

@@ -244,10 +244,11 @@ class SelfTest {
     request.set_alone(true);
     *request.mutable_targets() = Named("builtin");
     for (const char* pages : {"1000", "2"}) {
-      const auto c = ParseCaseText(absl::StrCat(
-          "pool { page_size: 64 pages: ", pages, " } steps { write { slots { values: 1 } "
-          "pe_dim: 64 kv_c { pattern: NORMAL_RANGE seed: 1 } "
-          "k_pe { pattern: NORMAL_RANGE seed: 2 } } }"));
+      const auto c = ParseCaseText(
+          absl::StrCat("pool { page_size: 64 pages: ", pages,
+                       " } steps { write { slots { values: 1 } "
+                       "pe_dim: 64 kv_c { pattern: NORMAL_RANGE seed: 1 } "
+                       "k_pe { pattern: NORMAL_RANGE seed: 2 } } }"));
       if (!c.ok()) return Outcome::Of(c.status());
       request.add_cases(CanonicalBinary(*c));
     }
@@ -261,8 +262,8 @@ class SelfTest {
     };
     const CaseRun& large = (*runs)[0];
     Outcome outcome;
-    outcome.detail = large.lines().empty() ? large.error()
-                                           : large.lines(0).detail();
+    outcome.detail =
+        large.lines().empty() ? large.error() : large.lines(0).detail();
     if (verdict(large) != VerdictName(Verdict::kSkipped) ||
         !absl::StrContains(outcome.detail, "device memory") ||
         verdict((*runs)[1]) != VerdictName(Verdict::kPass)) {

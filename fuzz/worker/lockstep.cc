@@ -26,9 +26,9 @@ constexpr std::uint8_t kUnwritten = 0xfe;
 struct Stage {
   const char* name;
   std::int64_t begin;
-  std::int64_t each;    // numbers an output (query and head)
-  std::int64_t row;     // of them, those of one block or split
-  const char* row_name; // "block", "split"
+  std::int64_t each;     // numbers an output (query and head)
+  std::int64_t row;      // of them, those of one block or split
+  const char* row_name;  // "block", "split"
 };
 
 std::uint32_t WordAt(const Bytes& bytes, std::int64_t at) {
@@ -63,8 +63,8 @@ Comparison Compare(const Bytes& a, const Bytes& b, std::int64_t begin,
     ++result.numbers;
     const float p = std::bit_cast<float>(x);
     const float q = std::bit_cast<float>(y);
-    if (x == y || (std::isnan(p) && std::isnan(q) && x != kNothing &&
-                   y != kNothing)) {
+    if (x == y ||
+        (std::isnan(p) && std::isnan(q) && x != kNothing && y != kNothing)) {
       continue;
     }
     ++result.different;
@@ -106,16 +106,16 @@ absl::StatusOr<Run> RunOn(Session& session, const CaseImage& image,
   }
   const StepObservation& step = observations[0].steps[0];
   if (step.status != CallStatus::kOk) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(side, " ended in ", CallStatusName(step.status), ": ",
-                     step.message));
+    return absl::FailedPreconditionError(absl::StrCat(
+        side, " ended in ", CallStatusName(step.status), ": ", step.message));
   }
   const Bytes& trace = step.outputs.back();
   if (std::all_of(trace.begin(), trace.end(),
                   [](std::uint8_t byte) { return byte == kUnwritten; })) {
     return absl::FailedPreconditionError(absl::StrCat(
-        side, " leaves no trace of its stages: only decodes that come with "
-              "mlafuzz do"));
+        side,
+        " leaves no trace of its stages: only decodes that come with "
+        "mlafuzz do"));
   }
   return Run{std::move(observations[0])};
 }
@@ -173,9 +173,10 @@ absl::StatusOr<std::string> Lockstep(Session& a, Session& b,
                        const std::string& where) {
     absl::StrAppendFormat(
         &table, "  %-12s %9d %10d  %s\n", name, c.numbers, c.different,
-        c.wild             ? "one is not finite, or missing"
-        : c.different == 0 ? "-"
-                           : absl::StrCat(c.most_ulps, " units in the last place"));
+        c.wild ? "one is not finite, or missing"
+        : c.different == 0
+            ? "-"
+            : absl::StrCat(c.most_ulps, " units in the last place"));
     if (c.different != 0 && named.empty()) {
       named = absl::StrCat("the first stage that differs: ", name, ", ", where,
                            "\n");
@@ -213,7 +214,8 @@ absl::StatusOr<std::string> Lockstep(Session& a, Session& b,
     add(tensor.id == TensorId::kLse ? "lse" : "output", c,
         absl::StrCat("element ", c.first, " of the tensor"));
   }
-  return (named.empty() ? "all stages are equal, bit for bit\n" : named) + table;
+  return (named.empty() ? "all stages are equal, bit for bit\n" : named) +
+         table;
 }
 
 }  // namespace mlafuzz

@@ -38,8 +38,7 @@ std::string FirstDifference(const std::string& target) {
           result.observation.steps[i].status != CallStatus::kOk) {
         continue;
       }
-      const auto text =
-          Lockstep(*a, *b, result.image, result.observation, i);
+      const auto text = Lockstep(*a, *b, result.image, result.observation, i);
       if (!text.ok()) return std::string(text.status().message());
       if (!absl::StartsWith(*text, "all stages")) return *text;
     }
@@ -61,8 +60,8 @@ class Twins : public testing::TestWithParam<WhereTwin> {};
 TEST_P(Twins, DifferFirstWhereTheyAreWrong) {
   const std::string text = FirstDifference(GetParam().target);
   EXPECT_TRUE(absl::StartsWith(
-      text, absl::StrCat("the first stage that differs: ", GetParam().stage,
-                         ", ")))
+      text,
+      absl::StrCat("the first stage that differs: ", GetParam().stage, ", ")))
       << text;
 }
 

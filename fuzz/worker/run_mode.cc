@@ -129,9 +129,9 @@ absl::Status DiffCases(const WorkRequest& request, WorkerStatus& status) {
   if (!pair.ok()) return pair.status();
   return ForEachCase(
       request, status, [&](const Case& c, CaseRun& run) -> absl::Status {
-        auto result = (*pair)->Compare(
-                           c, {.with_oracle = !request.no_oracle(),
-                               .within_bounds = request.within_bounds()});
+        auto result =
+            (*pair)->Compare(c, {.with_oracle = !request.no_oracle(),
+                                 .within_bounds = request.within_bounds()});
         if (!result.ok()) return result.status();
         AddLines(result->a, run);
         run.set_runs(1);

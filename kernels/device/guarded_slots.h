@@ -31,8 +31,8 @@ class GuardedSlots {
   };
 
   // Null, and why, if the driver has no virtual-memory functions, or
-  // $MLAFUZZ_DEVICE_MEMORY_MIB, the most that all slots may take together, is no
-  // number.
+  // $MLAFUZZ_DEVICE_MEMORY_MIB, the most that all slots may take together, is
+  // no number.
   static std::unique_ptr<GuardedSlots> Create(int slots, std::string* why);
   ~GuardedSlots();
   GuardedSlots(const GuardedSlots&) = delete;

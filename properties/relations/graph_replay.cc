@@ -2,8 +2,7 @@
 
 namespace mlafuzz {
 
-bool GraphReplay::Applies(const Contract&, const CaseImage&,
-                          const StepImage&) {
+bool GraphReplay::Applies(const Contract&, const CaseImage&, const StepImage&) {
   return true;
 }
 

@@ -5,11 +5,11 @@
 
 namespace mlafuzz {
 
-// A call that is captured in a CUDA graph over zeros (lengths, indices and slots
-// among them) and then replayed twice leaves what the call itself did, bit for
-// bit. What the host read of its tensors while it captured is stale by then,
-// and so are buffers of its own that it has given back. Skipped for calls that
-// refuse to be captured.
+// A call that is captured in a CUDA graph over zeros (lengths, indices and
+// slots among them) and then replayed twice leaves what the call itself did,
+// bit for bit. What the host read of its tensors while it captured is stale by
+// then, and so are buffers of its own that it has given back. Skipped for calls
+// that refuse to be captured.
 struct GraphReplay {
   static constexpr bool kOnDevices = true;
   static bool Applies(const Contract&, const CaseImage&, const StepImage&);

@@ -35,7 +35,8 @@ __global__ void Convert() {
     std::int32_t slot = -1;
     if (token >= 0 && column < p.columns) {
       const std::int64_t page = p.table[p.ids[row] * p.table_stride + column];
-      slot = static_cast<std::int32_t>(page * p.page_size + token % p.page_size);
+      slot =
+          static_cast<std::int32_t>(page * p.page_size + token % p.page_size);
       ++valid;
     }
     p.out[row * p.out_stride + i] = slot;
