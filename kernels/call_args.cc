@@ -109,11 +109,11 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
           .sinks = Find(TensorId::kSinks),
           .out = Find(TensorId::kAttention),
           .lse = Find(TensorId::kLse),
-          .trace = Find(TensorId::kTrace),
           .softmax_scale = std::bit_cast<float>(call.softmax_scale_bits()),
           .splits = call.splits(),
           .declared_topk = call.declared_topk(),
           .query_length = std::max<std::int64_t>(call.query_length(), 1),
+          .trace = Find(TensorId::kTrace),
       };
       return target->Decode(args, context);
     }

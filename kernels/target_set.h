@@ -70,11 +70,11 @@ struct DecodeArgs {
   const DLTensor* sinks;    // [heads] float32, natural-log units, or null
   const DLTensor* out;      // [queries, heads, 512] bf16
   const DLTensor* lse;      // [queries, heads] float32
-  const DLTensor* trace;    // float32 or null: kernels/decode/trace.h
   float softmax_scale;
-  std::int64_t splits;         // asked for; 0: the kernel's own choice
-  std::int64_t declared_topk;  // the model's number; 0: the buffer's width
-  std::int64_t query_length;   // queries of one request
+  std::int64_t splits;              // asked for; 0: the kernel's own choice
+  std::int64_t declared_topk;       // the model's number; 0: the buffer's width
+  std::int64_t query_length;        // queries of one request
+  const DLTensor* trace = nullptr;  // float32: kernels/decode/trace.h
 };
 
 // ok; refused with a message, nothing written; error; fault.

@@ -23,7 +23,8 @@ class SameCause {
       const WorkRequest& request) {
     std::unique_ptr<SameCause> same(new SameCause);
     same->cause_ = request.cause();
-    same->oracle_ = !request.no_oracle();
+    same->options_ = {.with_oracle = !request.no_oracle(),
+                      .within_bounds = request.within_bounds()};
     if (request.diff()) {
       auto pair = DiffPair::Create(request.targets(), request.other());
       if (!pair.ok()) return pair.status();
@@ -38,7 +39,7 @@ class SameCause {
 
   bool operator()(const Case& c) {
     if (pair_ != nullptr) {
-      const auto result = pair_->Compare(c, oracle_);
+      const auto result = pair_->Compare(c, options_);
       return result.ok() && result->failure.key() == cause_;
     }
     CaseResult result;
@@ -92,7 +93,7 @@ class SameCause {
   std::string cause_;
   bool first_ = false;
   bool exact_ = false;  // of the first case that failed
-  bool oracle_ = true;
+  DiffPair::Options options_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<DiffPair> pair_;
   std::set<std::string> properties_;

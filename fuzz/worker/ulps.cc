@@ -18,7 +18,7 @@ struct Bucket {
   std::int64_t most;
   const char* name;
 };
-constexpr std::array<Bucket, UlpCounts::kBuckets> kBuckets = {
+constexpr std::array<Bucket, UlpCounts::kBuckets> kRanges = {
     {{0, "equal"},
      {1, "up to 1 ulp"},
      {3, "2 to 3"},
@@ -44,9 +44,7 @@ bool IsFloat(DType dtype) {
 
 }  // namespace
 
-const char* UlpCounts::Name(std::size_t bucket) {
-  return kBuckets[bucket].name;
-}
+const char* UlpCounts::Name(std::size_t bucket) { return kRanges[bucket].name; }
 
 std::uint64_t UlpCounts::different() const {
   return std::accumulate(counts.begin() + 1, counts.end(), std::uint64_t{0});
@@ -54,11 +52,10 @@ std::uint64_t UlpCounts::different() const {
 
 std::string UlpCounts::Text() const {
   std::string text;
-  for (std::size_t i = 1; i < kBuckets.size(); ++i) {
+  for (std::size_t i = 1; i < kRanges.size(); ++i) {
     if (counts[i] == 0) continue;
     absl::StrAppend(&text, text.empty() ? "" : ", ", counts[i],
-                    i + 1 == kBuckets.size() ? " in " : " by ",
-                    kBuckets[i].name);
+                    i + 1 == kRanges.size() ? " in " : " by ", kRanges[i].name);
   }
   absl::StrAppend(&text, "; at most ", largest, " ulp");
   return text;
@@ -89,8 +86,8 @@ UlpCounts CountUlps(DType dtype, absl::Span<const std::uint8_t> a,
     const std::int64_t distance =
         x == y ? 0 : std::max<std::int64_t>(std::abs(place(x) - place(y)), 1);
     result.largest = std::max(result.largest, distance);
-    for (std::size_t i = 0; i < kBuckets.size(); ++i) {
-      if (distance > kBuckets[i].most) continue;
+    for (std::size_t i = 0; i < kRanges.size(); ++i) {
+      if (distance > kRanges[i].most) continue;
       ++result.counts[i];
       break;
     }

@@ -99,11 +99,11 @@ class Compiled : public wire::Callee {
                              .sinks = tensors.Find(wire::kSinks),
                              .out = tensors.Find(wire::kAttention),
                              .lse = tensors.Find(wire::kLse),
-                             .trace = tensors.Find(wire::kTrace),
                              .softmax_scale = call.softmax_scale,
                              .splits = call.splits,
                              .declared_topk = call.declared_topk,
-                             .query_length = call.query_length},
+                             .query_length = call.query_length,
+                             .trace = tensors.Find(wire::kTrace)},
                             context),
             common);
       default:
