@@ -20,10 +20,10 @@ namespace mlafuzz {
 absl::StatusOr<std::vector<std::string>> ListBaselines(
     const std::string& program);
 
-// A test suite that dies, hangs (60 s) or exits with an error is red: flagged,
-// with the CPU time of its process. Cancelled by a signal
-// (fuzz/campaign/signals.h). DataLoss if a run that ends well says nothing that
-// can be read.
+// A test suite that dies, hangs (60 s of CPU time, or ten times as long
+// without) or exits with an error is red: flagged, with the CPU time of its
+// process. Cancelled by a signal (fuzz/campaign/signals.h). DataLoss if a run
+// that ends well says nothing that can be read.
 absl::StatusOr<BaselineRun> RunBaseline(const std::string& program,
                                         const std::string& baseline,
                                         const std::string& target,

@@ -49,9 +49,10 @@ TEST(RunBaseline, TakesItsWord) {
 }
 
 TEST(RunBaseline, ATestSuiteThatDiesIsRed) {
-  for (const auto& [baseline, why] : {std::pair("crashes", "killed by SIGSEGV"),
-                                      std::pair("fails", "exited with code 3"),
-                                      std::pair("hangs", "hung for 0.5 s")}) {
+  for (const auto& [baseline, why] :
+       {std::pair("crashes", "killed by SIGSEGV"),
+        std::pair("fails", "exited with code 3"),
+        std::pair("hangs", "hung: no end after 0.5 s")}) {
     const auto run = RunBaseline(Stub(), baseline, "mutant:x", 1, 0.5);
     ASSERT_TRUE(run.ok()) << run.status();
     EXPECT_TRUE(run->flagged) << baseline;

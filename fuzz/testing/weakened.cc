@@ -9,8 +9,14 @@
 //
 //   none           nothing is weakened
 //
-// It also has "puzzle:undeclared-partials": a decode that keeps its partial
-// results in bf16 and promises fp32, a fault that only tight bounds see.
+// It also has faults that only one part of the judge need see:
+//
+//   puzzle:undeclared-partials  a decode that keeps its partial results in bf16
+//                               and promises fp32: tight bounds
+//   puzzle:marks-pool           a gather that changes a byte of the pool:
+//                               written-set
+//   puzzle:marks-input          a gather that changes its block table:
+//                               memory-safety
 //
 // Without the variable, or with another value, it ends at once: a weakening
 // that is not there must not look like one that nobody notices.
@@ -127,9 +133,48 @@ class UndeclaredPartials : public Target {
   const TargetSet partials_;
 };
 
+// builtin's gather, and a byte more.
+class MarkingGather : public Target {
+ public:
+  MarkingGather(absl::string_view name, bool pool)
+      : name_(name), pool_(pool), builtin_(*MakeTargetSet("builtin")) {}
+  const std::string& name() const override { return name_; }
+  const Contract& contract() const override {
+    return builtin_.For(Kernel::kGather)->contract();
+  }
+  const Arithmetic& arithmetic() const override {
+    return contract().arithmetic();
+  }
+  bool Implements(Kernel kernel) const override {
+    return kernel == Kernel::kGather;
+  }
+  CallResult Gather(const GatherArgs& args,
+                    const LaunchContext& context) override {
+    CallResult result = builtin_.For(Kernel::kGather)->Gather(args, context);
+    const DLTensor& marked = pool_ ? *args.cache : *args.block_table;
+    for (int i = 0; i < marked.ndim; ++i) {
+      if (marked.shape[i] == 0) return result;
+    }
+    if (result.status == CallStatus::kOk) {
+      static_cast<std::uint8_t*>(marked.data)[marked.byte_offset] ^= 1;
+    }
+    return result;
+  }
+
+ private:
+  const std::string name_;
+  const bool pool_;
+  const TargetSet builtin_;
+};
+
 std::shared_ptr<Target> MakePuzzle(absl::string_view name) {
-  if (name != "puzzle:undeclared-partials") return nullptr;
-  return std::make_shared<UndeclaredPartials>();
+  if (name == "puzzle:undeclared-partials") {
+    return std::make_shared<UndeclaredPartials>();
+  }
+  if (name == "puzzle:marks-pool" || name == "puzzle:marks-input") {
+    return std::make_shared<MarkingGather>(name, name == "puzzle:marks-pool");
+  }
+  return nullptr;
 }
 
 [[maybe_unused]] const bool kWeakened = [] {
