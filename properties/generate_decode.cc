@@ -430,7 +430,10 @@ void GenerateDecodeProgram(Choices& choices, const GeneratorOptions& options,
   } else if (choices.OneIn(5)) {
     std::int32_t odd = -1;
     OddKeyRow(choices, pool, first, &odd);
-    if (odd >= 0 && choices.OneIn(3)) OnlyKey(odd, first);
+    if (odd >= 0 && choices.OneIn(3)) {
+      OnlyKey(odd, first);
+      RepairDecode(first, pool, options);
+    }
   }
   if (choices.OneIn(32)) {
     Decode second = GenerateDecode(choices, pool, options);
