@@ -13,6 +13,7 @@
 #include "oracle/gather_rows.h"
 #include "oracle/judge.h"
 #include "oracle/layout.h"
+#include "oracle/other_reading.h"
 #include "oracle/outside_memory.h"
 #include "oracle/pool_history.h"
 #include "oracle/tensor_view.h"
@@ -27,8 +28,11 @@
 //      cause. Weaker evidence comes after: a rule that reads or writes outside
 //      what the oracle sees, right in all bytes that it does see, where it was
 //      seen to.
-//   3. If none does, the damage itself is given a name. Rules that forbid
-//      nothing of it, but predict nothing either, are kept as possible.
+//   3. If none does, the call is read in other ways that no rule describes (a
+//      stride taken from a shape, tiles in each other's place). If none of them
+//      predicts the after-image either, the damage itself is given a name.
+//      Rules that forbid nothing of it, but predict nothing either, are kept as
+//      possible.
 namespace mlafuzz {
 namespace {
 
@@ -66,9 +70,7 @@ class Diagnostician {
           oracle::Assess(contract_, image_, index_, before_, expected_, after_);
     }
     if (Diagnosis d = ByNeighbour(); !d.key.empty()) return d;
-    Diagnosis d = ByDamage();
-    d.possible = std::move(possible_);
-    return d;
+    return ByDamage();
   }
 
  private:
@@ -97,7 +99,7 @@ class Diagnostician {
       case CallStatus::kFault: {
         const std::string message = absl::AsciiStrToLower(observed_.message);
         std::string key = "fault";
-        for (const char* kind : {"deadlock", "diverge", "race"}) {
+        for (const char* kind : {"deadlock", "diverge", "race", "watchdog"}) {
           if (absl::StrContains(message, kind)) {
             key = kind == absl::string_view("diverge") ? "divergence" : kind;
             break;
@@ -443,7 +445,31 @@ class Diagnostician {
 
   // ---- 3. patterns
 
+  // A damage is only what is seen of a cause. Where another reading of the call
+  // predicts all of it, that is the name; the damage stays possible, as another
+  // case of the same fault may show no more.
   Diagnosis ByDamage() const {
+    Diagnosis damage = DamagePattern();
+    damage.possible = possible_;
+    if (matches_ || damage.key == kNothing || damage.key == kRepeats ||
+        damage.key == kMissingRows) {
+      return damage;
+    }
+    std::vector<oracle::OtherReading> readings = oracle::OtherReadings(
+        contract_, image_, index_, before_, expected_, after_);
+    if (readings.empty()) return damage;
+    Diagnosis d = Pattern(readings[0].key,
+                          absl::StrCat(readings[0].words, ": ", WhatIsSeen()));
+    for (std::size_t i = 1; i < readings.size(); ++i) {
+      AddTo(d, std::move(readings[i].key));
+    }
+    d.possible = std::move(damage.possible);
+    d.possible.push_back(std::move(damage.key));
+    for (std::string& key : damage.also) AddTo(d, std::move(key));
+    return d;
+  }
+
+  Diagnosis DamagePattern() const {
     if (matches_) {
       if (!observed_.strays.empty()) {
         return Pattern("writes-outside", check_.detail);
@@ -473,8 +499,8 @@ class Diagnostician {
     }
     if (Only(untouched)) {
       return MayDifferInPart(Pattern(
-          "rows-missing", absl::StrCat(untouched, " of ", damage_.rows,
-                                       " rows were never written: ", first)));
+          kMissingRows, absl::StrCat(untouched, " of ", damage_.rows,
+                                     " rows were never written: ", first)));
     }
     struct Named {
       const Region* region;
@@ -710,6 +736,7 @@ class Diagnostician {
 
   static constexpr char kNothing[] = "nothing-written";
   static constexpr char kRepeats[] = "repeats-input";
+  static constexpr char kMissingRows[] = "rows-missing";
 
   const Contract& contract_;
   const CaseImage& image_;

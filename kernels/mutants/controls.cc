@@ -74,13 +74,17 @@ struct NarrowStores : WriterPolicy {
 };
 
 // A quotient without a division: a product with the correctly rounded
-// reciprocal, and one step that corrects it by its exact remainder. That is the
-// correctly rounded quotient (Markstein, IBM Journal of Research and
-// Development 34-1, 1990), as long as remainder and quotient are normal.
+// reciprocal, and two steps that correct it by its exact remainder. The first
+// leaves an error below a unit of the last place, the second none (Markstein,
+// IBM Journal of Research and Development 34-1, 1990), as long as quotient and
+// remainders are normal.
 __device__ inline float CorrectedQuotient(float x, float y, float reciprocal) {
-  const float quotient = __fmul_rn(x, reciprocal);
-  const float remainder = __fmaf_rn(-quotient, y, x);
-  return __fmaf_rn(remainder, reciprocal, quotient);
+  float quotient = __fmul_rn(x, reciprocal);
+  for (int i = 0; i < 2; ++i) {
+    const float remainder = __fmaf_rn(-quotient, y, x);
+    quotient = __fmaf_rn(remainder, reciprocal, quotient);
+  }
+  return quotient;
 }
 
 struct CorrectedDivision : WriterPolicy {
@@ -89,14 +93,17 @@ struct CorrectedDivision : WriterPolicy {
     if (__float_as_uint(amax) >= 0x7f800000u) return amax;
     return CorrectedQuotient(amax, 448.0f, 1.0f / 448.0f);
   }
-  // A quotient that is not normal has code 0, whose sign is that of x.
+  // Below 2^-11 a quotient has code 0, whose sign is that of x, however exact
+  // it is. Small scales are lifted, for remainders to be normal numbers.
   template <class Input>
   static __device__ unsigned Code(unsigned bits, float scale) {
     const float x = Input::ToFloat(bits);
     if (__float_as_uint(scale) >= 0x7f800000u || x != x) {
       return WriterPolicy::Code<Input>(bits, scale);
     }
-    const float quotient = CorrectedQuotient(x, scale, __fdiv_rn(1.0f, scale));
+    const float lift = scale < 0x1p-60f ? 0x1p60f : 1.0f;
+    const float quotient = CorrectedQuotient(x * lift, scale * lift,
+                                             __fdiv_rn(1.0f, scale * lift));
     return kernels::FloatToE4m3(copysignf(quotient, x));
   }
 };

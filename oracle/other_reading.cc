@@ -1,0 +1,366 @@
+#include "oracle/other_reading.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "oracle/expect.h"
+#include "oracle/layout.h"
+#include "oracle/tensor_view.h"
+#include "oracle/write_plan.h"
+
+namespace mlafuzz::oracle {
+namespace {
+
+// ----------------------------------------------------------------------- Calls
+
+// One step alone, with arguments that can be changed.
+struct Call {
+  CaseImage image;
+  Step step;
+
+  PoolImage& pool() { return image.pool; }
+  StepImage& made() { return image.steps[0]; }
+  Tensor* Find(TensorId id) { return made().Find(id); }
+  void Drop(TensorId id) {
+    auto& tensors = made().tensors;
+    tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                                 [id](const Tensor& t) { return t.id == id; }),
+                  tensors.end());
+  }
+};
+
+// True if it changed anything.
+using Change = bool (*)(Call&);
+
+bool SetStride(Call& call, TensorId id, std::int64_t stride) {
+  Tensor* tensor = call.Find(id);
+  if (tensor == nullptr || tensor->shape[0] < 2 ||
+      tensor->strides[0] == stride) {
+    return false;
+  }
+  tensor->strides[0] = stride;
+  return true;
+}
+
+template <TensorId kId>
+bool DenseRows(Call& call) {
+  const Tensor* tensor = call.Find(kId);
+  return tensor != nullptr && SetStride(call, kId, tensor->shape[1]);
+}
+
+bool DensePages(Call& call) {
+  const std::int64_t dense = call.pool().page_size * call.pool().row_stride;
+  return call.pool().pages > 1 &&
+         std::exchange(call.pool().page_stride, dense) != dense;
+}
+
+bool DensePoolRows(Call& call) {
+  const std::int64_t dense = call.pool().row_bytes;
+  return call.pool().page_size > 1 &&
+         std::exchange(call.pool().row_stride, dense) != dense;
+}
+
+bool FirstTableRow(Call& call) {
+  return SetStride(call, TensorId::kBlockTable, 0);
+}
+
+bool FirstSourceRow(Call& call) { return SetStride(call, TensorId::kKvC, 0); }
+
+template <TensorId kId>
+bool Without(Call& call) {
+  if (call.Find(kId) == nullptr) return false;
+  call.Drop(kId);
+  return true;
+}
+
+template <TensorId kId>
+bool OneLess(Call& call) {
+  Tensor* tensor = call.Find(kId);
+  return tensor != nullptr && tensor->shape[0] > 1 && tensor->shape[0]-- > 1;
+}
+
+bool NeverRope(Call& call) {
+  if (call.step.gather().nope()) return false;
+  call.step.mutable_gather()->set_nope(true);
+  return true;
+}
+
+struct NamedChange {
+  Kernel kernel;
+  const char* key;
+  const char* words;
+  Change change;
+};
+
+constexpr NamedChange kChanges[] = {
+    {Kernel::kWriter, "dense-pages", "takes pages of the pool to be dense",
+     DensePages},
+    {Kernel::kWriter, "dense-rows", "takes rows of a page to be dense",
+     DensePoolRows},
+    {Kernel::kWriter, "dense-kv_c", "takes rows of kv_c to be dense",
+     DenseRows<TensorId::kKvC>},
+    {Kernel::kWriter, "dense-k_pe", "takes rows of k_pe to be dense",
+     DenseRows<TensorId::kKPe>},
+    {Kernel::kWriter, "first-source-row",
+     "takes the first row of kv_c for every token", FirstSourceRow},
+    {Kernel::kGather, "dense-pages", "takes pages of the pool to be dense",
+     DensePages},
+    {Kernel::kGather, "dense-rows", "takes rows of a page to be dense",
+     DensePoolRows},
+    {Kernel::kGather, "dense-dst", "takes rows of dst to be dense",
+     DenseRows<TensorId::kDst>},
+    {Kernel::kGather, "first-table-row",
+     "reads the block table of the first request for all", FirstTableRow},
+    {Kernel::kGather, "seq_starts-ignored", "ignores seq_starts",
+     Without<TensorId::kSeqStarts>},
+    {Kernel::kGather, "seq_lens-ignored", "ignores seq_lens",
+     Without<TensorId::kSeqLens>},
+    {Kernel::kGather, "rope-cleared",
+     "takes rows that carry rope for rows without", NeverRope},
+    {Kernel::kConvert, "dense-token_indices",
+     "takes rows of token_indices to be dense",
+     DenseRows<TensorId::kTokenIndices>},
+    {Kernel::kConvert, "dense-out", "takes rows of out to be dense",
+     DenseRows<TensorId::kOut>},
+    {Kernel::kConvert, "first-table-row",
+     "reads the block table of the first request for all", FirstTableRow},
+    {Kernel::kConvert, "last-row-missing", "leaves out the last row",
+     OneLess<TensorId::kTokenIndices>},
+};
+
+// ------------------------------------------------------------------------ Rows
+
+// Changes one row of the layout in place.
+using RowChange = void (*)(const RowLayout&, std::uint8_t* row);
+
+template <int kBy>
+void RotateScales(const RowLayout& layout, std::uint8_t* row) {
+  std::uint8_t* scales = row + layout.scales_at;
+  std::rotate(scales, scales + kBy * layout.scale_bytes,
+              scales + layout.tiles() * layout.scale_bytes);
+}
+
+void TurnScales(const RowLayout& layout, std::uint8_t* row) {
+  for (int tile = 0; tile < layout.tiles(); ++tile) {
+    std::uint8_t* scale = row + layout.scales_at + tile * layout.scale_bytes;
+    std::reverse(scale, scale + layout.scale_bytes);
+  }
+}
+
+void TurnCodes(const RowLayout& layout, std::uint8_t* row) {
+  for (int i = 0; i < layout.codes; i += 4) {
+    std::reverse(row + layout.codes_at + i, row + layout.codes_at + i + 4);
+  }
+}
+
+void SwapTiles(const RowLayout& layout, std::uint8_t* row) {
+  for (int tile = 0; tile + 1 < layout.tiles(); tile += 2) {
+    std::uint8_t* codes = row + layout.codes_at + tile * layout.tile;
+    std::swap_ranges(codes, codes + layout.tile, codes + layout.tile);
+  }
+}
+
+void SwapTilesAndScales(const RowLayout& layout, std::uint8_t* row) {
+  SwapTiles(layout, row);
+  for (int tile = 0; tile + 1 < layout.tiles(); tile += 2) {
+    std::uint8_t* scale = row + layout.scales_at + tile * layout.scale_bytes;
+    std::swap_ranges(scale, scale + layout.scale_bytes,
+                     scale + layout.scale_bytes);
+  }
+}
+
+void SwapRopePairs(const RowLayout& layout, std::uint8_t* row) {
+  for (int i = 0; i + 1 < layout.rope; i += 2) {
+    std::uint8_t* pair = row + layout.rope_at + 2 * i;
+    std::swap_ranges(pair, pair + 2, pair + 2);
+  }
+}
+
+void DeinterleaveRope(const RowLayout& layout, std::uint8_t* row) {
+  std::vector<std::uint8_t> rope(row + layout.rope_at, row + layout.rope_end());
+  for (int i = 0; i < layout.rope; ++i) {
+    const int to = i / 2 + (i % 2) * (layout.rope / 2);
+    std::memcpy(row + layout.rope_at + 2 * to, rope.data() + 2 * i, 2);
+  }
+}
+
+struct NamedRowChange {
+  const char* key;
+  const char* words;
+  RowChange change;
+};
+
+constexpr NamedRowChange kRowChanges[] = {
+    {"scales-rotated", "has each scale in the place of another tile's",
+     RotateScales<1>},
+    {"scales-rotated", "has each scale in the place of another tile's",
+     RotateScales<2>},
+    {"scales-rotated", "has each scale in the place of another tile's",
+     RotateScales<3>},
+    {"scale-byte-order", "has the bytes of each scale in reverse", TurnScales},
+    {"code-byte-order", "has the codes of each word in reverse", TurnCodes},
+    {"tiles-swapped", "has the codes of two tiles in each other's place",
+     SwapTiles},
+    {"tiles-swapped", "has two tiles in each other's place",
+     SwapTilesAndScales},
+    {"rope-pairs-swapped", "has the values of each pair of the rope swapped",
+     SwapRopePairs},
+    {"rope-deinterleaved",
+     "has even values of the rope in front and odd ones behind",
+     DeinterleaveRope},
+};
+
+class Reader {
+ public:
+  Reader(const Contract& contract, const CaseImage& image, int step,
+         absl::Span<const std::uint8_t> before, const Expectation& expected,
+         const AfterImage& after)
+      : contract_(contract),
+        image_(image),
+        index_(step),
+        step_(image.steps[static_cast<std::size_t>(step)]),
+        layout_(LayoutOf(image.pool.layout)),
+        before_(before),
+        expected_(expected),
+        after_(after) {}
+
+  std::vector<OtherReading> Run() {
+    ByCall();
+    ByRow();
+    ByBytes();
+    return std::move(found_);
+  }
+
+ private:
+  void Found(const char* key, std::string words) {
+    for (const OtherReading& other : found_) {
+      if (other.key == key) return;
+    }
+    found_.push_back(
+        {key, absl::StrCat("the ", KernelName(step_.kernel), " ", words)});
+  }
+
+  bool Predicts(const Expectation& other) const {
+    if (!other.unsettled.empty() || other.outside_writes > 0) return false;
+    if (ExpectedPool(other, before_) != after_.pool) return false;
+    // A change may have dropped an input: outputs are the same, in order.
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (!step_.tensors[i].output) continue;
+      while (at < other.outputs.size() && other.outputs[at].empty() &&
+             !after_.outputs[i].empty()) {
+        ++at;
+      }
+      if (at >= other.outputs.size() ||
+          absl::MakeConstSpan(other.outputs[at]) != after_.outputs[i]) {
+        return false;
+      }
+      ++at;
+    }
+    return true;
+  }
+
+  void ByCall() {
+    for (const NamedChange& named : kChanges) {
+      if (named.kernel != step_.kernel || step_.step == nullptr) continue;
+      Call call;
+      call.image.pool = image_.pool;
+      call.image.steps = {step_};
+      call.step = *step_.step;
+      call.made().step = &call.step;
+      if (!named.change(call)) continue;
+      if (Predicts(Expect(contract_, call.image, 0, before_))) {
+        Found(named.key, named.words);
+      }
+    }
+  }
+
+  void ByRow() {
+    if (step_.kernel == Kernel::kWriter) {
+      const WritePlan plan = PlanWrites(contract_.writer(), image_.pool, step_);
+      if (plan.repeated || expected_.pool.empty()) return;
+      for (const NamedRowChange& named : kRowChanges) {
+        Expectation other = expected_;
+        for (const RowWrite& row : plan.rows) {
+          named.change(layout_, other.pool.data() + row.at);
+        }
+        if (Predicts(other)) Found(named.key, named.words);
+      }
+    } else if (step_.kernel == Kernel::kGather) {
+      for (const NamedRowChange& named : kRowChanges) {
+        std::vector<std::uint8_t> pool(before_.begin(), before_.end());
+        for (std::int64_t slot = 0; slot < image_.pool.slots(); ++slot) {
+          named.change(layout_, pool.data() + image_.pool.RowAt(slot));
+        }
+        Expectation other = Expect(contract_, image_, index_, pool);
+        other.pool.clear();
+        if (Predicts(other)) Found(named.key, named.words);
+      }
+    }
+  }
+
+  // Of a writer and a gather: what is wrong is what stood there.
+  void ByBytes() {
+    std::int64_t first = -1, last = -1, wrong = 0;
+    const auto add = [&](std::int64_t byte) {
+      first = first < 0 ? byte : std::min(first, byte);
+      last = std::max(last, byte);
+      ++wrong;
+    };
+    if (step_.kernel == Kernel::kWriter) {
+      const absl::Span<const std::uint8_t> want =
+          ExpectedPool(expected_, before_);
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (want[i] == after_.pool[i]) continue;
+        if (after_.pool[i] != before_[i]) return;
+        const PoolPlace place =
+            PlaceInPool(image_.pool, static_cast<std::int64_t>(i));
+        if (place.slot < 0) return;
+        add(place.byte);
+      }
+    } else if (step_.kernel == Kernel::kGather) {
+      if (after_.pool != before_) return;
+      for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
+        const Tensor& dst = step_.tensors[t];
+        if (!dst.output) continue;
+        if (dst.strides[0] <= 0) return;
+        for (std::size_t i = 0; i < expected_.outputs[t].size(); ++i) {
+          if (expected_.outputs[t][i] == after_.outputs[t][i]) continue;
+          if (after_.outputs[t][i] != dst.bytes[i]) return;
+          add(static_cast<std::int64_t>(i) % (2 * dst.strides[0]));
+        }
+      }
+    }
+    // One byte may be right by chance in what was never written, and a byte
+    // that is kept by chance is no sign of anything.
+    if (wrong < 2) return;
+    Found(kBytesMissing,
+          absl::StrCat("left bytes ", first, "..", last,
+                       " of rows that it was to write as they were"));
+  }
+
+  const Contract& contract_;
+  const CaseImage& image_;
+  const int index_;
+  const StepImage& step_;
+  const RowLayout& layout_;
+  const absl::Span<const std::uint8_t> before_;
+  const Expectation& expected_;
+  const AfterImage& after_;
+  std::vector<OtherReading> found_;
+};
+
+}  // namespace
+
+std::vector<OtherReading> OtherReadings(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
+    const AfterImage& after) {
+  return Reader(contract, image, step, pool_before, expected, after).Run();
+}
+
+}  // namespace mlafuzz::oracle

@@ -1,0 +1,43 @@
+#ifndef MLAFUZZ_ORACLE_OTHER_READING_H_
+#define MLAFUZZ_ORACLE_OTHER_READING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "corpus/contract.pb.h"
+#include "corpus/image.h"
+#include "oracle/damage.h"
+
+namespace mlafuzz::oracle {
+
+inline constexpr char kBytesMissing[] = "bytes-missing";
+
+// What explains a result that no rule of a contract does: a kernel that keeps
+// all rules, but takes the call, or the bytes of a row, for other ones.
+//
+//   call   one argument is another: a stride taken from a shape, an argument
+//          ignored, the last row left out. The oracle is asked what
+//          *that* call leaves behind.
+//   row    the parts of a cache row stand elsewhere: tiles, scales or rope
+//          values in each other's place, bytes of a word in another order. Of a
+//          writer the rows that were to be written are changed so, of a gather
+//          those that it reads.
+//   bytes  whatever is wrong in the rows that were to be written is what stood
+//          there before.
+struct OtherReading {
+  std::string key;    // "dense-pages", "scales-rotated", "bytes-missing"
+  std::string words;  // "the gather takes pages of the pool to be dense"
+};
+
+// The readings that predict every byte of `after`, which `expected` does not.
+// Those that rest on memory outside of the tensors are left out.
+std::vector<OtherReading> OtherReadings(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
+    const AfterImage& after);
+
+}  // namespace mlafuzz::oracle
+
+#endif  // MLAFUZZ_ORACLE_OTHER_READING_H_

@@ -1,0 +1,156 @@
+#include "oracle/other_reading.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "corpus/contracts.h"
+#include "gtest/gtest.h"
+#include "oracle/expect.h"
+
+namespace mlafuzz::oracle {
+namespace {
+
+// A right result of one case, to be damaged by hand. Kernels that read a call
+// otherwise are in properties/ledger.
+class Result {
+ public:
+  explicit Result(const std::string& text)
+      : case_(*ParseCaseText(text)), image_(*BuildImage(case_)) {
+    expected_ = Expect(BuiltinContract(), image_, 0, image_.pool.bytes);
+    pool = expected_.pool.empty() ? image_.pool.bytes : expected_.pool;
+    outputs = expected_.outputs;
+  }
+
+  std::vector<std::string> Keys() const {
+    AfterImage after;
+    after.pool = pool;
+    for (const auto& output : outputs) after.outputs.push_back(output);
+    std::vector<std::string> keys;
+    for (const OtherReading& reading :
+         OtherReadings(BuiltinContract(), image_, 0, image_.pool.bytes,
+                       expected_, after)) {
+      keys.push_back(reading.key);
+      words = reading.words;
+    }
+    return keys;
+  }
+
+  const PoolImage& before() const { return image_.pool; }
+  std::uint8_t* Row(std::int64_t slot) {
+    return pool.data() + image_.pool.RowAt(slot);
+  }
+
+  std::vector<std::uint8_t> pool;
+  std::vector<std::vector<std::uint8_t>> outputs;
+  mutable std::string words;
+
+ private:
+  Case case_;
+  CaseImage image_;
+  Expectation expected_;
+};
+
+using Keys = std::vector<std::string>;
+
+constexpr char kWrite[] = R"pb(
+  pool {
+    page_size: 2
+    pages: 2
+    fill { byte: 0xa5 }
+  }
+  steps {
+    write {
+      slots { values: [ 3, 0 ] }
+      pe_dim: 64
+      kv_c { pattern: OCTAVES seed: 5 }
+      k_pe { pattern: RANDOM_BITS seed: 6 }
+    }
+  })pb";
+
+TEST(OtherReading, NothingIsReadIntoDamageOfNoShape) {
+  Result result(kWrite);
+  result.Row(3)[100] ^= 1;
+  result.Row(0)[530] ^= 0x10;
+  EXPECT_EQ(result.Keys(), Keys{});
+}
+
+TEST(OtherReading, ScalesOfOtherTiles) {
+  for (int by : {1, 2, 3}) {
+    Result result(kWrite);
+    for (int slot : {3, 0}) {
+      std::uint8_t* scales = result.Row(slot) + 512;
+      std::rotate(scales, scales + 4 * by, scales + 16);
+    }
+    EXPECT_EQ(result.Keys(), Keys{"scales-rotated"}) << by;
+  }
+  // One row alone is no habit.
+  Result result(kWrite);
+  std::rotate(result.Row(3) + 512, result.Row(3) + 516, result.Row(3) + 528);
+  EXPECT_EQ(result.Keys(), Keys{});
+}
+
+TEST(OtherReading, BytesThatWereNeverWritten) {
+  Result result(kWrite);
+  for (int slot : {3, 0}) {
+    std::fill_n(result.Row(slot) + 504, 8, std::uint8_t{0xa5});
+  }
+  EXPECT_EQ(result.Keys(), Keys{kBytesMissing});
+  EXPECT_EQ(result.words,
+            "the writer left bytes 504..511 of rows that it was to write as "
+            "they were");
+  // A byte of a gap is none of them.
+  Result beside(kWrite);
+  std::fill_n(beside.Row(3) + 504, 8, std::uint8_t{0xa5});
+  beside.Row(1)[0] ^= 1;
+  EXPECT_EQ(beside.Keys(), Keys{});
+}
+
+TEST(OtherReading, OrderOfBytesAndPairs) {
+  Result scales(kWrite), rope(kWrite);
+  for (int slot : {3, 0}) {
+    for (int tile = 0; tile < 4; ++tile) {
+      std::uint8_t* scale = scales.Row(slot) + 512 + 4 * tile;
+      std::reverse(scale, scale + 4);
+    }
+    for (int pair = 0; pair < 32; ++pair) {
+      std::uint8_t* values = rope.Row(slot) + 528 + 4 * pair;
+      std::swap_ranges(values, values + 2, values + 2);
+    }
+  }
+  EXPECT_EQ(scales.Keys(), Keys{"scale-byte-order"});
+  EXPECT_EQ(rope.Keys(), Keys{"rope-pairs-swapped"});
+}
+
+TEST(OtherReading, AGatherThatReadsScalesOfOtherTiles) {
+  constexpr char kGather[] = R"pb(
+    pool {
+      page_size: 1
+      pages: 1
+      fill { kind: FINITE_ROWS seed: 4 }
+    }
+    steps {
+      gather {
+        dst_rows: 1
+        workspace_starts: 0
+        block_table {
+          rows: 1
+          columns: 1
+          pages { values: 0 }
+        }
+      }
+    })pb";
+  Result result(kGather);
+  // The same row with its scales rotated is what such a gather sees.
+  const Case c = *ParseCaseText(kGather);
+  CaseImage image = *BuildImage(c);
+  std::uint8_t* scales = image.pool.bytes.data() + image.pool.RowAt(0) + 512;
+  std::rotate(scales, scales + 12, scales + 16);
+  result.outputs =
+      Expect(BuiltinContract(), image, 0, image.pool.bytes).outputs;
+  EXPECT_EQ(result.Keys(), Keys{"scales-rotated"});
+}
+
+}  // namespace
+}  // namespace mlafuzz::oracle
