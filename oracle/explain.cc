@@ -10,6 +10,7 @@
 #include "oracle/damage.h"
 #include "oracle/decode/judge_decode.h"
 #include "oracle/e4m3.h"
+#include "oracle/evidence.h"
 #include "oracle/expect.h"
 #include "oracle/gather_rows.h"
 #include "oracle/judge.h"
@@ -401,13 +402,23 @@ std::string Explain(const Contracts& contracts, const CaseImage& image,
   const Contract& contract =
       *contracts[static_cast<std::size_t>(image.steps[step].kernel)];
   if (image.steps[step].kernel == Kernel::kDecode) {
-    return absl::StrCat(
+    text = absl::StrCat(
         "step ", check.step, " (decode), ",
         ExplainDecode(contract, image, check.step, history.before(),
                       observation.steps[step], check));
+  } else {
+    Explainer(contract, image, check.step, history, observation.steps[step])
+        .Run(&text);
   }
-  Explainer(contract, image, check.step, history, observation.steps[step])
-      .Run(&text);
+  const Validity validity = Classify(contract, image, check.step).validity;
+  if (observation.steps[step].status == CallStatus::kOk &&
+      (validity == Validity::kValid || validity == Validity::kBoundary)) {
+    const std::string evidence = oracle::EvidenceText(oracle::WeighEvidence(
+        contract, image, check.step, history, observation.steps[step]));
+    if (!evidence.empty()) {
+      absl::StrAppend(&text, "evidence: ", evidence, "\n");
+    }
+  }
   return text;
 }
 

@@ -64,7 +64,7 @@ class StepJudge {
   bool Run() {
     if (observed_.status == CallStatus::kNotImplemented) {
       Add(PrincipalProperty(step_.kernel), Verdict::kSkipped,
-          absl::StrCat("the target has no ", KernelName(step_.kernel)));
+          oracle::WhySkipped(step_.kernel, observed_));
       return true;
     }
     validity_ = Classify(contract_, image_, index_);

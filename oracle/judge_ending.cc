@@ -6,6 +6,12 @@
 
 namespace mlafuzz::oracle {
 
+std::string WhySkipped(Kernel kernel, const StepObservation& observed) {
+  return observed.message.empty()
+             ? absl::StrCat("the target has no ", KernelName(kernel))
+             : observed.message;
+}
+
 void EndingJudge::Add(const char* property, Verdict verdict, std::string detail,
                       double of_bound) {
   checks_->push_back({.step = step_,

@@ -12,6 +12,10 @@
 
 namespace mlafuzz::oracle {
 
+// Why a call that was not made was not: its message, or that there is no such
+// kernel.
+std::string WhySkipped(Kernel kernel, const StepObservation& observed);
+
 // The verdicts of one step that are the same for every kernel: on how the call
 // ended, not on what it returned.
 class EndingJudge {

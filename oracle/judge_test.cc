@@ -455,6 +455,18 @@ TEST_F(JudgeTest, WhatIsNotThereIsSkipped) {
   EXPECT_EQ(With(Verdict::kSkipped), Names{"decode-out"});
 }
 
+// "device memory: 1400 MiB asked for, ...": whoever skips says why.
+TEST_F(JudgeTest, WhatIsSkippedForAReasonSaysIt) {
+  for (const char* const text : {kWrite, kDecode}) {
+    Use(text);
+    seen_.steps[0] = {.status = CallStatus::kNotImplemented,
+                      .message = "no room for it"};
+    const std::vector<Check> checks = Verdicts();
+    ASSERT_FALSE(checks.empty());
+    EXPECT_EQ(checks[0].detail, "no room for it");
+  }
+}
+
 TEST_F(JudgeTest, DecodeSteps) {
   Use(kDecode);
   EXPECT_EQ(Failures(), Names{});

@@ -77,6 +77,7 @@ TEST_F(CheckerTest, BuiltinPassesEverything) {
   }
   EXPECT_GT(informative, 0.8 * steps);
   for (const Relation& r : AllRelations()) {
+    if (r.on_devices) continue;
     EXPECT_GT(runs[std::string(r.name) + "/" + KernelName(r.kernel)], 100)
         << r.name << " " << KernelName(r.kernel);
   }

@@ -40,15 +40,17 @@ struct Name {
 template <Name name, typename R, Kernel kernel>
 Relation Make() {
   static constexpr Name kName = name;
-  return {kName.value, kernel, &AppliesToCase<R, kernel>,
-          [](const TargetSet& targets, Executor& executor,
-             const Contracts& contracts, const CaseImage& image,
-             const Observation& plain, std::uint64_t seed,
-             std::vector<Check>* checks) {
-            return RunOnCase<R, kernel>(kName.value, targets, executor,
-                                        contracts, image, plain, seed, checks);
-          }};
+  return {kName.value, kernel, requires {R::kOnDevices;
 }
+, &AppliesToCase<R, kernel>,
+    [](const TargetSet& targets, Executor& executor, const Contracts& contracts,
+       const CaseImage& image, const Observation& plain, std::uint64_t seed,
+       std::vector<Check>* checks) {
+      return RunOnCase<R, kernel>(kName.value, targets, executor, contracts,
+                                  image, plain, seed, checks);
+    }
+};  // namespace
+}  // namespace mlafuzz
 
 template <Name name, typename R>
 void AddForAll(std::vector<Relation>& all) {

@@ -28,6 +28,7 @@ struct Relation {
   // header of the same name, or of its family, under properties/relations/.
   const char* name;
   Kernel kernel;
+  bool on_devices;  // says nothing of kernels that run on the host
   // Whether it says something about this case (valid steps only).
   bool (*applies)(const TargetSet& targets, const Contracts& contracts,
                   const CaseImage& image);

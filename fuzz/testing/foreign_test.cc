@@ -168,7 +168,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-// The time is that of all of it, one call apart.
+// The time is that of all of it, one call and its second, longer run apart.
 TEST(Time, BoundsACampaignOnALibraryThatHangs) {
   CampaignOptions options = LibraryCampaign("loop", "convert");
   options.cases = 0;
@@ -178,7 +178,7 @@ TEST(Time, BoundsACampaignOnALibraryThatHangs) {
   const auto start = std::chrono::steady_clock::now();
   const CampaignResult result = RunShort(options);
   // One call, and what a crowded machine takes to start and end processes.
-  EXPECT_LT(SecondsSince(start), 4 + 1 + 1.5);
+  EXPECT_LT(SecondsSince(start), 4 + 5 + 1.5);
   ASSERT_FALSE(result.findings.empty());
   EXPECT_EQ(result.findings.all()[0].failure.verdict(), "hang");
 }

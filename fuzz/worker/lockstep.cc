@@ -110,7 +110,9 @@ absl::StatusOr<Run> RunOn(Session& session, const CaseImage& image,
         side, " ended in ", CallStatusName(step.status), ": ", step.message));
   }
   const Bytes& trace = step.outputs.back();
-  if (std::all_of(trace.begin(), trace.end(),
+  // Without queries or candidates there are no stages.
+  if (!trace.empty() &&
+      std::all_of(trace.begin(), trace.end(),
                   [](std::uint8_t byte) { return byte == kUnwritten; })) {
     return absl::FailedPreconditionError(absl::StrCat(
         side,

@@ -142,14 +142,20 @@ class Settler {
       bool died = false;
       for (const Check* check : checks) {
         failures.push_back(
-            DescribeFailure(checker, result, *check, /*explain=*/true));
+            DescribeFailure(checker, result, *check, /*explain=*/false));
         const CauseKeys more = KeysOf(failures.back());
         keys.insert(keys.end(), more.begin(), more.end());
         keys.possible.insert(keys.possible.end(), more.possible.begin(),
                              more.possible.end());
         died |= check->verdict == Verdict::kCrash;
       }
-      if (settlement_.Fails(keys)) Keep(failures, canonical);
+      if (settlement_.Fails(keys)) {
+        for (std::size_t i = 0; i < failures.size(); ++i) {
+          if (!IsWorthKeeping(failures[i])) continue;
+          Keep(DescribeFailure(checker, result, *checks[i], /*explain=*/true),
+               canonical);
+        }
+      }
       if (died) {
         for (const std::string& cause : keys.possible) settlement_.Dies(cause);
       }
@@ -210,17 +216,19 @@ class Settler {
   }
 
   // One case a key is enough, the one that leaves fewest others.
-  void Keep(const std::vector<Failure>& failures,
-            const std::string& case_binary) {
-    for (const Failure& failure : failures) {
-      const auto known = std::find_if(
-          telling_.begin(), telling_.end(),
-          [&](const Telling& t) { return t.failure.key() == failure.key(); });
-      if (known == telling_.end()) {
-        telling_.push_back({failure, case_binary});
-      } else if (failure.also_size() < known->failure.also_size()) {
-        *known = {failure, case_binary};
-      }
+  bool IsWorthKeeping(const Failure& failure) const {
+    const Telling* const known = Showing(failure.key());
+    return known == nullptr || failure.also_size() < known->failure.also_size();
+  }
+
+  void Keep(const Failure& failure, const std::string& case_binary) {
+    const auto known = std::find_if(
+        telling_.begin(), telling_.end(),
+        [&](const Telling& t) { return t.failure.key() == failure.key(); });
+    if (known == telling_.end()) {
+      telling_.push_back({failure, case_binary});
+    } else {
+      *known = {failure, case_binary};
     }
   }
 

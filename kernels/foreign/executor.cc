@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <numeric>
@@ -179,9 +180,10 @@ class Processes : public ForeignExecutor {
   absl::StatusOr<Culprit> Isolate(const Places& pending,
                                   const Casualty& casualty) {
     const std::size_t hinted = casualty.place;
+    slow_ = false;
     auto deaths = Confirm(pending[hinted]);
     if (!deaths.ok()) return deaths.status();
-    if (*deaths > 0) return Culprit{hinted, true};
+    if (*deaths > 0 || slow_) return Culprit{hinted, true};
     // The note was wrong, or an earlier case has left something behind: the
     // last one without which those up to the dead one live on.
     std::size_t low = 0;
@@ -270,18 +272,31 @@ class Processes : public ForeignExecutor {
         (*first)->death.status != CallStatus::kHang) {
       return first;
     }
+    Observation& seen = (*observations_)[places[0]];
+    Observation hung = seen;
     runners_.clear();
     patience_ = kPatience;
+    longest_exchange_ = 0;
     auto second = AttemptOnce(places);
     patience_ = 1;
     // Not to be left with other calls.
     runners_.clear();
-    if (second.ok() && second->has_value() &&
-        (*second)->death.status == CallStatus::kHang) {
+    if (!second.ok()) return second;
+    if (!second->has_value()) {
+      // Slow, or something that comes and goes?
+      slow_ = longest_exchange_ > hang_limit_;
+      if (slow_) return second;
+      absl::StrAppend(&(*first)->death.message,
+                      "; once, and not again in a fresh process");
+      seen = std::move(hung);
+      seen.steps.back().message = (*first)->death.message;
+      return first;
+    }
+    if ((*second)->death.status == CallStatus::kHang) {
       std::string message =
           absl::StrCat((*first)->death.message,
                        "; in a fresh process: ", (*second)->death.message);
-      (*observations_)[places[0]].steps.back().message = message;
+      seen.steps.back().message = message;
       (*second)->death.message = std::move(message);
     }
     return second;
@@ -465,8 +480,14 @@ class Processes : public ForeignExecutor {
     std::string payload(reinterpret_cast<const char*>(&run), sizeof run);
     payload += batch.encoder.bytes();
     std::vector<RunnerProcess::Reply> replies;
+    const auto start = std::chrono::steady_clock::now();
     std::optional<RunnerProcess::Death> death =
         runner->Run(payload, batch.flights.size(), &replies);
+    longest_exchange_ = std::max(
+        longest_exchange_,
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count());
+    if (patience_ == 1) hang_limit_ = target.limits().call_seconds;
     if (!target.program().sanitizer.empty()) {
       // It tells all that it has seen when the process ends.
       const std::vector<std::string> reports = runner->End();
@@ -518,7 +539,10 @@ class Processes : public ForeignExecutor {
   std::map<std::string, std::uint64_t> calls_;  // that each has made
   std::array<std::uint64_t, kAllKernels.size()> executions_{};
   RunnerCounts counts_;
-  double patience_ = 1;  // times the limit on calls, for new runners
+  double patience_ = 1;          // times the limit on calls, for new runners
+  double hang_limit_ = 0;        // s, of the runner used last
+  double longest_exchange_ = 0;  // s
+  bool slow_ = false;  // the last single case ended, but not in its limit
   // Of the Run() at hand.
   const TargetSet* targets_ = nullptr;
   absl::Span<const CaseImage> images_;

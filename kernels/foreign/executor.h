@@ -32,8 +32,8 @@ struct RunnerCounts {
 // FailedPrecondition if a fresh runner would load another file than the target
 // was made of. Damage outside a case's tensors has all cases of the batch run
 // alone, so that none pays for its neighbour. A call that does not end in time
-// is made once more, alone, with four times the time: a hang is one that does
-// not end then either.
+// is made once more, alone, with four times the time: one that needs more than
+// its limit then, and ends, is slow and no fault.
 class ForeignExecutor : public Executor {
  public:
   virtual RunnerCounts counts() const = 0;

@@ -31,7 +31,8 @@ class StepJudge {
 
   bool Run() {
     if (observed_.status == CallStatus::kNotImplemented) {
-      Add(property::kDecodeOut, Verdict::kSkipped, "the target has no decode");
+      Add(property::kDecodeOut, Verdict::kSkipped,
+          oracle::WhySkipped(Kernel::kDecode, observed_));
       return true;
     }
     const StepValidity validity = ClassifyDecode(contract_, image_, index_);
