@@ -93,13 +93,13 @@ void WeighDecode(const Contract& contract, const CaseImage& image, int step,
         continue;
       }
       Contract other = contract;
-      other.mutable_qk()->set_scale_rule(static_cast<ReaderSide::ScaleRule>(qk));
+      other.mutable_qk()->set_scale_rule(
+          static_cast<ReaderSide::ScaleRule>(qk));
       other.mutable_v()->set_scale_rule(static_cast<ReaderSide::ScaleRule>(v));
-      add(absl::StrCat(
-              "qk.scale_rule=",
-              ReaderSide::ScaleRule_Name(other.qk().scale_rule()),
-              "+v.scale_rule=",
-              ReaderSide::ScaleRule_Name(other.v().scale_rule())),
+      add(absl::StrCat("qk.scale_rule=",
+                       ReaderSide::ScaleRule_Name(other.qk().scale_rule()),
+                       "+v.scale_rule=",
+                       ReaderSide::ScaleRule_Name(other.v().scale_rule())),
           other, {});
     }
   }
@@ -121,8 +121,8 @@ EvidenceTable WeighEvidence(const Contract& contract, const CaseImage& image,
   } else {
     AfterImage after;
     if (!AfterImageOf(at, observed, history.after(), &after)) return table;
-    const Matching declared = MatchBytes(
-        Expect(contract, image, step, before), at, before, after);
+    const Matching declared =
+        MatchBytes(Expect(contract, image, step, before), at, before, after);
     Count(declared, &table);
     if (table.wrong == 0) return table;
     for (const Neighbour& n : Neighbours(contract, at.kernel)) {

@@ -32,9 +32,9 @@ struct EvidenceTable {
   std::vector<Evidence> rows;
 };
 
-// All contracts with one other rule and, of a decode, with two other scale rules
-// and the faults of decode/faults.h. For a step that ended well, valid or at a
-// documented edge. Slow: an expectation each.
+// All contracts with one other rule and, of a decode, with two other scale
+// rules and the faults of decode/faults.h. For a step that ended well, valid or
+// at a documented edge. Slow: an expectation each.
 EvidenceTable WeighEvidence(const Contract& contract, const CaseImage& image,
                             int step, const PoolHistory& history,
                             const StepObservation& observed);

@@ -33,7 +33,7 @@ struct Totals {
   std::array<Count, kMaxFields> made_for = {};
   std::array<Count, kMaxFields> made_sampled = {};
   std::array<Count, kMaxFields> made_informative = {};
-  std::array<std::array<Count, 7>, 2> decode_ulps = {};
+  std::array<std::array<Count, 8>, 2> decode_ulps = {};
   Count cpu_nanoseconds = 0;  // from each worker's first case on
   // Not sums: the largest of the workers.
   std::array<Count, 2> decode_most_ulps = {};

@@ -211,8 +211,9 @@ absl::StatusOr<std::string> Lockstep(Session& a, Session& b,
     if (!tensor.output) continue;
     const Bytes x = Widened(tensor, first->step().outputs[i]);
     const Bytes y = Widened(tensor, second->step().outputs[i]);
-    const Comparison c =
-        Compare(x, y, 0, static_cast<std::int64_t>(x.size() / 4));
+    Comparison c = Compare(x, y, 0, static_cast<std::int64_t>(x.size() / 4));
+    // In units of the output's own type.
+    if (tensor.dtype == BF16) c.most_ulps >>= 16;
     add(tensor.id == TensorId::kLse ? "lse" : "output", c,
         absl::StrCat("element ", c.first, " of the tensor"));
   }

@@ -61,7 +61,7 @@ struct WorkerStatus {
   std::array<Counter, kMaxFields> made_informative;
   // Of comparisons of two targets: how far apart decodes' outputs and LSE are,
   // by UlpCounts, and at most.
-  std::array<std::array<Counter, 7>, 2> decode_ulps;
+  std::array<std::array<Counter, 8>, 2> decode_ulps;
   std::array<Counter, 2> decode_most_ulps;
 
   // This process' CPU clock: when the first case began, and how far it got from

@@ -25,7 +25,8 @@ constexpr std::array<Bucket, UlpCounts::kBuckets> kRanges = {
      {15, "4 to 15"},
      {255, "16 to 255"},
      {0xffffffff, "more"},
-     {-1, "NaN or Inf"}}};
+     {-1, "NaN or Inf"},
+     {-1, "NaN of other bits"}}};
 
 std::uint32_t Word(const std::uint8_t* at, int size) {
   if (size == 2) {
@@ -55,7 +56,7 @@ std::string UlpCounts::Text() const {
   for (std::size_t i = 1; i < kRanges.size(); ++i) {
     if (counts[i] == 0) continue;
     absl::StrAppend(&text, text.empty() ? "" : ", ", counts[i],
-                    i + 1 == kRanges.size() ? " in " : " by ", kRanges[i].name);
+                    kRanges[i].most < 0 ? " in " : " by ", kRanges[i].name);
   }
   absl::StrAppend(&text, "; at most ", largest, " ulp");
   return text;
@@ -79,7 +80,8 @@ UlpCounts CountUlps(DType dtype, absl::Span<const std::uint8_t> a,
     const std::uint32_t x = Word(&a[at], static_cast<int>(size));
     const std::uint32_t y = Word(&b[at], static_cast<int>(size));
     if (x != y && ((x & ~sign) >= infinity || (y & ~sign) >= infinity)) {
-      ++result.counts.back();
+      const bool both = (x & ~sign) > infinity && (y & ~sign) > infinity;
+      ++result.counts[kRanges.size() - (both ? 1 : 2)];
       continue;
     }
     // Zeros of either sign are one value in place, two in bits.

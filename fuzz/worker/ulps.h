@@ -14,8 +14,8 @@ namespace mlafuzz {
 // How many elements of two tensors lie how far apart.
 struct UlpCounts {
   // Equal; up to 1 ulp; 2 to 3; 4 to 15; 16 to 255; more; one is NaN or Inf and
-  // the other another value.
-  static constexpr std::size_t kBuckets = 7;
+  // the other another value; both are NaN, of other bits.
+  static constexpr std::size_t kBuckets = 8;
   static const char* Name(std::size_t bucket);
 
   std::array<std::uint64_t, kBuckets> counts = {};

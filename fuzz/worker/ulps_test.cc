@@ -37,11 +37,11 @@ TEST(UlpHistogram, Fp32AndOtherTypes) {
 }
 
 TEST(UlpCounts, CountsWhatIsEqualToo) {
-  const auto a = BytesOf(std::vector<std::uint16_t>{1, 2, 3, 0x7fc0});
-  const auto b = BytesOf(std::vector<std::uint16_t>{1, 3, 30, 0x7fc0});
+  const auto a = BytesOf(std::vector<std::uint16_t>{1, 2, 3, 0x7fc0, 0x7fc0});
+  const auto b = BytesOf(std::vector<std::uint16_t>{1, 3, 30, 0x7fc0, 0xffc1});
   const UlpCounts counts = CountUlps(BF16, a, b);
-  EXPECT_EQ(counts.counts,
-            (std::array<std::uint64_t, UlpCounts::kBuckets>{2, 1, 0, 0, 1}));
+  EXPECT_EQ(counts.counts, (std::array<std::uint64_t, UlpCounts::kBuckets>{
+                               2, 1, 0, 0, 1, 0, 0, 1}));
   EXPECT_EQ(counts.largest, 27);
   EXPECT_EQ(CountUlps(I32, a, b).different(), 0u);
 }

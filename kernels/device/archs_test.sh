@@ -9,8 +9,8 @@ code=$(python3 "$1" "$2") || exit 1
 status=0
 count() { grep -c " $1\$" <<<"$code"; }
 echo "pieces of device code: sm_90 $(count sm_90), sm_120 $(count sm_120)," \
-  "compute_120 $(count compute_120)"
-for arch in sm_120 compute_120; do
+  "compute_90 $(count compute_90)"
+for arch in sm_120 compute_90; do
   [[ $(count $arch) -gt 0 && $(count $arch) -eq $(count sm_90) ]] ||
     { echo "not as much for $arch as for sm_90"; status=1; }
 done
