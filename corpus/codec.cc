@@ -192,13 +192,23 @@ void CanonicaliseStep(Step& step) {
       if (c.request_ids().ByteSizeLong() == 0) c.clear_request_ids();
       break;
     }
-    case Step::kDecode:
-      CanonicaliseIndices(*step.mutable_decode()->mutable_indices());
-      CanonicaliseValues(*step.mutable_decode()->mutable_q());
-      MLAFUZZ_PLAIN(*step.mutable_decode(), query_length, 1u);
-      MLAFUZZ_PLAIN(*step.mutable_decode(), declared_topk,
-                    step.decode().indices().width());
+    case Step::kDecode: {
+      Decode& d = *step.mutable_decode();
+      CanonicaliseIndices(*d.mutable_indices());
+      CanonicaliseValues(*d.mutable_q());
+      MLAFUZZ_PLAIN(d, query_length, 1u);
+      MLAFUZZ_PLAIN(d, declared_topk, d.indices().width());
+      MLAFUZZ_PLAIN(d, q_head_stride, 512 + d.pe_dim());
+      MLAFUZZ_PLAIN(d, q_query_stride,
+                    d.heads() * (d.q_head_stride() ? d.q_head_stride()
+                                                   : 512 + d.pe_dim()));
+      MLAFUZZ_PLAIN(d, out_head_stride, 512u);
+      MLAFUZZ_PLAIN(
+          d, out_query_stride,
+          d.heads() * (d.out_head_stride() ? d.out_head_stride() : 512u));
+      MLAFUZZ_PLAIN(d, lse_query_stride, d.heads());
       break;
+    }
     case Step::kPatch:
     case Step::CALL_NOT_SET:
       break;

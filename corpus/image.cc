@@ -426,17 +426,32 @@ class Builder {
     return absl::OkStatus();
   }
 
-  // A dense tensor [queries, heads, columns].
-  absl::StatusOr<Tensor*> AddHeads(StepImage& out, TensorId id, DType dtype,
-                                   const Decode& d, std::int64_t columns,
-                                   bool output, std::size_t align) {
+  // A tensor [queries, heads, columns] with these strides; 0: dense. Heads lie
+  // within their query's stride, so that nothing overlaps.
+  absl::StatusOr<Tensor*> AddHeads(const std::string& where, StepImage& out,
+                                   TensorId id, DType dtype, const Decode& d,
+                                   std::int64_t columns,
+                                   std::uint32_t head_stride,
+                                   std::uint32_t query_stride, bool output) {
+    const std::int64_t head = head_stride ? head_stride : columns;
+    if (head < columns) {
+      return Bad(where + "_head_stride",
+                 absl::StrCat(head, " is less than the ", columns, " columns"));
+    }
+    const std::int64_t heads = d.heads();
+    const std::int64_t query = query_stride ? query_stride : heads * head;
+    const std::int64_t used = heads > 0 ? (heads - 1) * head + columns : 0;
+    if (query < used) {
+      return Bad(where + "_query_stride",
+                 absl::StrCat(query, " is less than the ", used,
+                              " elements of a query's heads"));
+    }
     absl::StatusOr<Tensor*> t =
-        Add(out, id, dtype, static_cast<std::int64_t>(d.queries()) * d.heads(),
-            columns, columns, output, align);
+        Add(out, id, dtype, d.queries(), used, query, output, 16);
     if (!t.ok()) return t;
     (*t)->ndim = 3;
-    (*t)->shape = {d.queries(), d.heads(), columns};
-    (*t)->strides = {d.heads() * columns, columns, 1};
+    (*t)->shape = {d.queries(), heads, columns};
+    (*t)->strides = {query, head, 1};
     return t;
   }
 
@@ -448,12 +463,18 @@ class Builder {
     }
     const std::int64_t columns = 512 + static_cast<std::int64_t>(d.pe_dim());
     absl::StatusOr<Tensor*> q =
-        AddHeads(out, TensorId::kQ, BF16, d, columns, false, 16);
+        AddHeads(where + ".decode.q", out, TensorId::kQ, BF16, d, columns,
+                 d.q_head_stride(), d.q_query_stride(), false);
     if (!q.ok()) return q.status();
+    const std::int64_t rows = std::int64_t{d.queries()} * d.heads();
     const std::vector<std::uint16_t> bits =
-        ExpandValues(d.q(), BF16, (*q)->bytes.size() / 2);
-    std::copy(bits.begin(), bits.end(),
-              reinterpret_cast<std::uint16_t*>((*q)->bytes.data()));
+        ExpandValues(d.q(), BF16, static_cast<std::size_t>(rows * columns));
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const std::int64_t at = row / d.heads() * (*q)->strides[0] +
+                              row % d.heads() * (*q)->strides[1];
+      std::memcpy((*q)->bytes.data() + 2 * at, bits.data() + row * columns,
+                  static_cast<std::size_t>(2 * columns));
+    }
     if (absl::Status s = AddIndices(where + ".decode.indices", out,
                                     TensorId::kIndices, d.indices());
         !s.ok()) {
@@ -474,10 +495,17 @@ class Builder {
       }
     }
     absl::StatusOr<Tensor*> attention =
-        AddHeads(out, TensorId::kAttention, BF16, d, 512, true, 16);
+        AddHeads(where + ".decode.out", out, TensorId::kAttention, BF16, d, 512,
+                 d.out_head_stride(), d.out_query_stride(), true);
     if (!attention.ok()) return attention.status();
-    absl::StatusOr<Tensor*> lse = Add(out, TensorId::kLse, F32, d.queries(),
-                                      d.heads(), d.heads(), true, 4);
+    if (d.lse_query_stride() != 0 && d.lse_query_stride() < d.heads()) {
+      return Bad(where + ".decode.lse_query_stride",
+                 absl::StrCat(d.lse_query_stride(), " is less than the ",
+                              d.heads(), " heads"));
+    }
+    absl::StatusOr<Tensor*> lse =
+        Add(out, TensorId::kLse, F32, d.queries(), d.heads(),
+            d.lse_query_stride() ? d.lse_query_stride() : d.heads(), true, 4);
     return lse.status();
   }
 

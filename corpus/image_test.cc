@@ -152,6 +152,38 @@ steps { decode { queries: 2 heads: 3 pe_dim: 64 q { pattern: SMALL_INTEGERS }
   }
 }
 
+// Heads and queries apart: the same values at other places.
+TEST(Image, DecodeStrides) {
+  const std::string dense = R"(
+pool { page_size: 4 pages: 2 }
+steps { decode { queries: 2 heads: 3 pe_dim: 64
+                 q { pattern: NORMAL_RANGE seed: 5 }
+                 indices { rows: 2 width: 1 valid: 1 limit: 8 }
+                 softmax_scale_bits: 0x3d800000 )";
+  absl::StatusOr<CaseImage> plain = BuildImage(Parse(dense + "} }"));
+  const Case apart =
+      Parse(dense +
+            "q_head_stride: 584 q_query_stride: 1800 out_head_stride: 520 "
+            "lse_query_stride: 5 } }");
+  absl::StatusOr<CaseImage> image = BuildImage(apart);
+  ASSERT_TRUE(plain.ok() && image.ok()) << image.status();
+  const StepImage& step = image->steps[0];
+  const Tensor& q = *step.Find(TensorId::kQ);
+  EXPECT_EQ(q.shape, (std::array<std::int64_t, 3>{2, 3, 576}));
+  EXPECT_EQ(q.strides, (std::array<std::int64_t, 3>{1800, 584, 1}));
+  EXPECT_EQ(q.bytes.size(), 2u * (1800 + 2 * 584 + 576));
+  const Tensor& out = *step.Find(TensorId::kAttention);
+  EXPECT_EQ(out.strides, (std::array<std::int64_t, 3>{3 * 520, 520, 1}));
+  EXPECT_EQ(step.Find(TensorId::kLse)->strides[0], 5);
+  const auto had = As<std::uint16_t>(*plain->steps[0].Find(TensorId::kQ));
+  const auto has = As<std::uint16_t>(q);
+  for (std::size_t row = 0; row < 6; ++row) {
+    for (std::size_t c = 0; c < 576; ++c) {
+      ASSERT_EQ(has[row / 3 * 1800 + row % 3 * 584 + c], had[576 * row + c]);
+    }
+  }
+}
+
 struct Refusal {
   const char* text;
   const char* words;

@@ -89,6 +89,23 @@ bool NeverRope(Call& call) {
   return true;
 }
 
+// With as many rows of the table as of tokens, or more.
+bool RowForRequest(Call& call) {
+  Tensor* ids = call.Find(TensorId::kRequestIds);
+  const Tensor* table = call.Find(TensorId::kBlockTable);
+  if (ids == nullptr || table == nullptr) return false;
+  const std::int32_t rows =
+      static_cast<std::int32_t>(std::min(ids->shape[0], table->shape[0]));
+  if (rows < ids->shape[0]) return false;
+  bool changed = false;
+  for (std::int32_t row = 0; row < rows; ++row) {
+    std::uint8_t* id = ids->bytes.data() + 4 * row * ids->strides[0];
+    changed |= LoadBytes<std::int32_t>(id) != row;
+    std::memcpy(id, &row, 4);
+  }
+  return changed;
+}
+
 struct NamedChange {
   Kernel kernel;
   const char* key;
@@ -128,6 +145,9 @@ constexpr NamedChange kChanges[] = {
      DenseRows<TensorId::kOut>},
     {Kernel::kConvert, "first-table-row",
      "reads the block table of the first request for all", FirstTableRow},
+    {Kernel::kConvert, "row-for-request",
+     "reads the block table of a token's row, not of its request",
+     RowForRequest},
     {Kernel::kConvert, "last-row-missing", "leaves out the last row",
      OneLess<TensorId::kTokenIndices>},
 };

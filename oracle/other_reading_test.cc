@@ -1,6 +1,8 @@
 #include "oracle/other_reading.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,32 @@ constexpr char kWrite[] = R"pb(
       k_pe { pattern: RANDOM_BITS seed: 6 }
     }
   })pb";
+
+TEST(OtherReading, RowsTakenForRequests) {
+  Result result(R"pb(
+    pool { page_size: 2 pages: 4 }
+    steps {
+      convert {
+        request_ids { values: [ 1, 1 ] }
+        block_table {
+          rows: 2
+          columns: 1
+          pages { values: [ 3, 2 ] }
+        }
+        token_indices { rows: 2 width: 2 valid: 2 limit: 2 }
+      }
+    })pb");
+  // Both rows are request 1's, whose only page is 2; row 0 finds page 3.
+  ASSERT_EQ(result.Keys(), Keys{});
+  std::int32_t slots[2];
+  for (std::vector<std::uint8_t>& out : result.outputs) {
+    if (out.size() < sizeof slots) continue;
+    std::memcpy(slots, out.data(), sizeof slots);
+    for (std::int32_t& slot : slots) slot += 2;
+    std::memcpy(out.data(), slots, sizeof slots);
+  }
+  EXPECT_EQ(result.Keys(), Keys{"row-for-request"});
+}
 
 TEST(OtherReading, NothingIsReadIntoDamageOfNoShape) {
   Result result(kWrite);

@@ -56,6 +56,9 @@ Convert GenerateConvert(Choices& choices, const Pool& pool,
                         const GeneratorOptions& options);
 // Small pools of rows with something to say, aligned to 16 bytes.
 Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options);
+// Puts gaps between heads and queries of q, of the output and of the LSE: of
+// one of them, or more.
+void StrideHeads(Choices& choices, Decode& decode);
 Decode GenerateDecode(Choices& choices, const Pool& pool,
                       const GeneratorOptions& options);
 // Pool and steps of `c`: a decode or two, maybe a write before them, maybe a

@@ -314,6 +314,29 @@ void PoisonRow(Choices& choices, Pool& pool, Decode& decode) {
 
 }  // namespace
 
+void StrideHeads(Choices& choices, Decode& decode) {
+  const std::uint32_t heads = decode.heads();
+  const auto gap = [&]() -> std::uint32_t {
+    return choices.Pick<std::uint32_t>({8, 16, 64, 128, 512});
+  };
+  const std::uint32_t columns = kLatent + decode.pe_dim();
+  const std::uint32_t which = 1 + choices.Below(7);
+  if ((which & 1) != 0) {
+    const std::uint32_t head = choices.OneIn(3) ? columns : columns + gap();
+    decode.set_q_head_stride(head);
+    if (choices.OneIn(3)) decode.set_q_query_stride(heads * head + gap());
+  }
+  if ((which & 2) != 0) {
+    const std::uint32_t head = choices.OneIn(3) ? kLatent : kLatent + gap();
+    decode.set_out_head_stride(head);
+    if (choices.OneIn(3)) decode.set_out_query_stride(heads * head + gap());
+  }
+  if ((which & 4) != 0) {
+    decode.set_lse_query_stride(heads +
+                                choices.Pick<std::uint32_t>({1, 2, 3, 64}));
+  }
+}
+
 Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options) {
   Pool pool;
   pool.set_page_size(
@@ -409,6 +432,7 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   if (decode.queries() > 1 && choices.OneIn(3)) {
     decode.set_query_length(decode.queries());
   }
+  if (choices.OneIn(6)) StrideHeads(choices, decode);
   RepairDecode(decode, pool, options);
   return decode;
 }

@@ -15,6 +15,8 @@ namespace {
 constexpr std::uint32_t kLatent = 512;
 constexpr std::uint32_t kMaxHeads = 128;
 constexpr std::uint32_t kMaxSplits = 64;
+// 16 bytes, the widest load, in 16-bit elements.
+constexpr std::uint32_t kAlign = 8;
 // Lists whose length a host must refuse are this much off at most.
 constexpr std::uint32_t kMaxSurplus = 4;
 
@@ -54,6 +56,27 @@ void RepairLanes(Decode& decode, std::int64_t slots) {
       return;
     }
   }
+}
+
+// Heads within their query, 16 bytes between rows where it is not dense.
+void RepairHeadStrides(Decode& d) {
+  const auto repair = [&](std::uint32_t columns, std::uint32_t* head,
+                          std::uint32_t* query) {
+    *head = RepairStride(*head, columns, kAlign, false);
+    const std::uint32_t apart = *head != 0 ? *head : columns;
+    *query = RepairStride(*query, d.heads() * apart, kAlign, false);
+  };
+  std::uint32_t head = d.q_head_stride(), query = d.q_query_stride();
+  repair(kLatent + d.pe_dim(), &head, &query);
+  d.set_q_head_stride(head);
+  d.set_q_query_stride(query);
+  head = d.out_head_stride();
+  query = d.out_query_stride();
+  repair(kLatent, &head, &query);
+  d.set_out_head_stride(head);
+  d.set_out_query_stride(query);
+  d.set_lse_query_stride(
+      RepairStride(d.lse_query_stride(), d.heads(), 1, false));
 }
 
 }  // namespace
@@ -146,6 +169,7 @@ void RepairDecode(Decode& decode, const Pool& pool,
   if (decode.splits() > kMaxSplits) decode.set_splits(kMaxSplits);
   if (decode.declared_topk() > 1u << 20) decode.set_declared_topk(1u << 20);
   if (decode.query_length() > decode.queries()) decode.clear_query_length();
+  RepairHeadStrides(decode);
   // One that is not there stays away.
   if (decode.has_q()) {
     RepairPatterns(*decode.mutable_q(), std::uint64_t{decode.queries()} *

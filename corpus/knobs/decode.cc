@@ -189,6 +189,19 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
         kDecodeWidth63, found);
   if (width > 128) found.set(kDecodeWidthAbove128);
   if (indices->strides[0] > width) found.set(kDecodeIndicesStrided);
+  // A stride that no step takes is seen by nobody.
+  const auto apart = [&](const Tensor& t, int of_heads, int of_queries) {
+    if (heads > 1 && t.strides[1] > t.shape[2]) found.set(of_heads);
+    if (queries > 1 && t.strides[0] > heads * t.strides[1]) {
+      found.set(of_queries);
+    }
+  };
+  apart(*q, kDecodeQueryHeadsApart, kDecodeQueriesApart);
+  apart(*step.Find(TensorId::kAttention), kDecodeOutHeadsApart,
+        kDecodeOutQueriesApart);
+  if (queries > 1 && step.Find(TensorId::kLse)->strides[0] > heads) {
+    found.set(kDecodeLseStrided);
+  }
   const std::int64_t blocks = CeilDiv(width, kBlockLanes);
   const std::int64_t splits = call.splits();
   found.set(splits == 0   ? kSplitsOwn

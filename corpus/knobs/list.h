@@ -256,6 +256,11 @@ namespace mlafuzz::knobs {
   X(DecodeWidth2176, "decode/width-2176", Decode)                         \
   X(DecodeWidthAbove128, "decode/width-above-128", Decode)                \
   X(DecodeIndicesStrided, "decode/indices-strided", Decode)               \
+  X(DecodeQueryHeadsApart, "decode/q-heads-apart", Decode)                \
+  X(DecodeQueriesApart, "decode/q-queries-apart", Decode)                 \
+  X(DecodeOutHeadsApart, "decode/out-heads-apart", Decode)                \
+  X(DecodeOutQueriesApart, "decode/out-queries-apart", Decode)            \
+  X(DecodeLseStrided, "decode/lse-strided", Decode)                       \
   X(MaskFront, "mask/front", Decode)                                      \
   X(MaskMiddle, "mask/middle", Decode)                                    \
   X(MaskBack, "mask/back", Decode)                                        \

@@ -25,6 +25,7 @@ struct Finding {
   bool death = false;  // of a process, so not to be minimised in one
   int reruns = 0;
   int same = 0;
+  int passed = 0;  // of these runs
   // Runs of the case, in one process, in which it comes back where it does not
   // alone; 0: none are known.
   std::uint32_t repeat = 0;

@@ -92,6 +92,7 @@ void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
     }
     ++finding.reruns;
     finding.same += FailsAlike(*run, finding) ? 1 : 0;
+    finding.passed += run->failures().empty() ? 1 : 0;
   }
   if (finding.reruns == 0) {
     finding.note = absl::StrCat("not rerun, not minimised: ", over);
@@ -106,6 +107,50 @@ void Rerun(const CampaignOptions& options, Finding& finding, Totals* totals) {
   finding.failure.set_verdict("flaky");
   ++totals->verdicts[static_cast<std::size_t>(Verdict::kFlaky)];
   ++totals->checks;
+}
+
+// Whether the case is right each time that it runs alone. A rule says what a
+// kernel makes of a call, whatever came before: none explains this one.
+bool NowAndThen(const Finding& finding) {
+  return finding.reruns == kReruns && finding.passed == finding.reruns &&
+         finding.earlier_calls > 0 && !finding.death &&
+         !IsRelation(finding.failure.property());
+}
+
+// Findings of a kernel that are wrong now and then are one: what their cases
+// look like says nothing of the reason.
+void JoinNowAndThen(const CampaignOptions& options,
+                    std::vector<Finding>& findings) {
+  if (options.other.has_value()) return;
+  std::vector<Finding> joined;
+  for (Finding& finding : findings) {
+    if (!NowAndThen(finding)) {
+      joined.push_back(std::move(finding));
+      continue;
+    }
+    RemoveFinding(options, finding.id);
+    const std::string& kernel = finding.failure.kernel();
+    const std::string key = absl::StrCat(kernel, "/now-and-then");
+    if (std::any_of(joined.begin(), joined.end(), [&key](const Finding& f) {
+          return f.failure.key() == key;
+        })) {
+      continue;
+    }
+    Failure& failure = finding.failure;
+    failure.set_cause(absl::StrCat(
+        "the ", kernel, " is wrong now and then: the case alone, in a fresh ",
+        "process, is right in ", finding.passed, " of ", finding.reruns,
+        " tries; once it was: ", failure.cause()));
+    failure.set_key(key);
+    failure.clear_field();
+    failure.clear_also();
+    failure.clear_possible();
+    finding.id = FindingId(key);
+    finding.case_file = SaveCase(options, finding, "case", finding.case_binary);
+    SaveExplanation(options, finding);
+    joined.push_back(std::move(finding));
+  }
+  findings = std::move(joined);
 }
 
 void MinimizeOne(const CampaignOptions& options, double seconds,
@@ -162,6 +207,7 @@ void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
     progress.FollowUp(finding, "rerunning");
     Rerun(options, finding, totals);
   }
+  JoinNowAndThen(options, findings);
   std::size_t minimised = 0;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     Finding& finding = findings[i];

@@ -167,6 +167,10 @@ void MutateDecode(Decode& decode, const Pool& pool, Choices& choices,
       break;
     }
     case 12:
+      if (choices.OneIn(3)) {
+        StrideHeads(choices, decode);
+        break;
+      }
       decode.set_heads(
           choices.Pick<std::uint32_t>({1, 2, 3, 4, decode.heads() + 1}));
       if (decode.sink_bits_size() > 0) {

@@ -88,8 +88,16 @@ struct ExpectOptions {
   bool first_indices = false;
   bool first_length = false;
   bool first_sink = false;
-  // Take index rows for adjacent.
+  // Take the columns of the first query of each request for all of it.
+  bool first_position = false;
+  // Take index rows, or heads and queries of q, for adjacent.
   bool dense_indices = false;
+  bool dense_query = false;
+  // Leave the results in another order than [queries, heads]: heads first, or
+  // heads first within each request.
+  enum class Order { kOwn, kHeadsFirst, kHeadsFirstInRequest };
+  Order out_order = Order::kOwn;
+  Order lse_order = Order::kOwn;
   // Look for a slot's row by another page size (rows) or other strides (bytes);
   // 0: the pool's own.
   std::int64_t page_size = 0;

@@ -86,9 +86,8 @@ class QueryOracle {
     heads_.resize(static_cast<std::size_t>(out_.heads));
     std::vector<oracle::HeadScores> scores(heads_.size());
     for (std::size_t h = 0; h < heads_.size(); ++h) {
-      oracle::ReadQuery(contract_, step_, options_.first_query ? 0 : query,
-                        static_cast<std::int64_t>(h), options_.query,
-                        &heads_[h]);
+      oracle::ReadQuery(contract_, step_, QueryRead(query),
+                        static_cast<std::int64_t>(h), options_, &heads_[h]);
       scores[h].t.resize(plan.keys.size());
       scores[h].radius.resize(plan.keys.size());
     }
@@ -105,6 +104,13 @@ class QueryOracle {
   }
 
  private:
+  // The query whose columns are read for this one.
+  std::int64_t QueryRead(std::int64_t query) const {
+    if (options_.first_query) return 0;
+    return options_.first_position ? query - query % oracle::QueryLength(step_)
+                                   : query;
+  }
+
   // A split without keys beside others makes NaN of their outputs.
   bool NanOfEmptySplit(const oracle::KeyPlan& plan) const {
     return options_.empty_split_nan &&
@@ -344,6 +350,24 @@ class QueryOracle {
   bool usable_scale_ = false;
 };
 
+// Moves rows of `columns` values from [queries, heads] to another order. The
+// number of queries is a multiple of `length` where requests matter.
+void Reorder(ExpectOptions::Order order, std::int64_t heads,
+             std::int64_t length, std::int64_t columns,
+             std::vector<double>* values) {
+  const std::vector<double> from = *values;
+  const std::int64_t rows = static_cast<std::int64_t>(from.size()) / columns;
+  const std::int64_t queries = heads > 0 ? rows / heads : 0;
+  if (order == ExpectOptions::Order::kHeadsFirst) length = queries;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::int64_t query = row / heads;
+    const std::int64_t to =
+        (query / length * heads + row % heads) * length + query % length;
+    std::copy_n(from.begin() + row * columns, columns,
+                values->begin() + to * columns);
+  }
+}
+
 }  // namespace
 
 DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
@@ -364,6 +388,16 @@ DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
       contract.arithmetic().denormals() != Arithmetic::DENORMALS_KEPT;
   QueryOracle oracle(contract, image, step, pool_before, options, &out);
   for (std::int64_t n = 0; n < out.queries; ++n) oracle.Run(n);
+  const std::int64_t length = oracle::QueryLength(s);
+  if (options.out_order != ExpectOptions::Order::kOwn) {
+    Reorder(options.out_order, out.heads, length, kDecodeColumns, &out.out);
+    Reorder(options.out_order, out.heads, length, kDecodeColumns,
+            &out.out_bound);
+  }
+  if (options.lse_order != ExpectOptions::Order::kOwn) {
+    Reorder(options.lse_order, out.heads, length, 1, &out.lse);
+    Reorder(options.lse_order, out.heads, length, 1, &out.lse_bound);
+  }
   return out;
 }
 

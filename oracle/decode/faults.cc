@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "oracle/decode/keys.h"
+#include "oracle/decode/scores.h"
 
 namespace mlafuzz::oracle {
 namespace {
@@ -170,6 +172,53 @@ void AddOfPool(const PoolImage& pool, std::vector<DecodeFault>* faults) {
   }
 }
 
+// Of how queries and heads follow each other.
+void AddOfOrder(const StepImage& step, std::vector<DecodeFault>* faults) {
+  const Tensor& q = *step.Find(TensorId::kQ);
+  const std::int64_t queries = q.shape[0], heads = q.shape[1];
+  const std::int64_t length = QueryLength(step);
+  ExpectOptions options;
+  if (length > 1 && queries > 1) {
+    options.first_position = true;
+    faults->push_back({kFirstPosition,
+                       "the first query of a request is taken for all of it",
+                       options});
+    options.first_position = false;
+  }
+  if ((heads > 1 && q.strides[1] != q.shape[2]) ||
+      (queries > 1 && q.strides[0] != heads * q.shape[2])) {
+    options.dense_query = true;
+    faults->push_back(
+        {kQueryDense,
+         absl::StrCat("heads and queries of q are looked for ", q.shape[2],
+                      " and ", heads * q.shape[2], " elements apart, not ",
+                      q.strides[1], " and ", q.strides[0]),
+         options});
+    options.dense_query = false;
+  }
+  if (queries < 2 || heads < 2) return;
+  using Order = ExpectOptions::Order;
+  for (const auto& [order, name] :
+       {std::pair(Order::kHeadsFirst, "[heads, queries]"),
+        std::pair(Order::kHeadsFirstInRequest,
+                  "[requests, heads, query length]")}) {
+    if (order == Order::kHeadsFirstInRequest &&
+        (length < 2 || length == queries || queries % length != 0)) {
+      continue;  // one of the other orders, or none
+    }
+    options.out_order = order;
+    options.lse_order = Order::kOwn;
+    faults->push_back({kOutOrder,
+                       absl::StrCat("the output is left in the order ", name),
+                       options});
+    options.out_order = Order::kOwn;
+    options.lse_order = order;
+    faults->push_back({kLseOrder,
+                       absl::StrCat("the LSE is left in the order ", name),
+                       options});
+  }
+}
+
 void AddOfQuery(const StepImage& step, std::vector<DecodeFault>* faults) {
   using Part = ExpectOptions::Query;
   ExpectOptions options;
@@ -240,6 +289,7 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
   const StepImage& call = image.steps[static_cast<std::size_t>(step)];
   AddOfTensors(contract, image, call, &faults);
   AddOfLengths(contract, image, call, &faults);
+  AddOfOrder(call, &faults);
   AddOfPool(image.pool, &faults);
   AddOfQuery(call, &faults);
   return faults;

@@ -316,6 +316,49 @@ TEST(JudgeDecode, LostPartialsAndRescalesAreNamed) {
   ExpectOptions keep;
   keep.no_rescale = true;
   EXPECT_EQ(diagnose(ImageOf(c), keep), "missing-rescale");
+  // Of the order of queries and heads.
+  ExpectOptions order;
+  order.out_order = ExpectOptions::Order::kHeadsFirst;
+  EXPECT_EQ(diagnose(ImageOf(c), order), "out-in-other-order");
+  CallOf(c).set_query_length(2);
+  ExpectOptions first;
+  first.first_position = true;
+  EXPECT_EQ(diagnose(ImageOf(c), first), "first-position-for-request");
+  CallOf(c).set_q_head_stride(584);
+  ExpectOptions dense;
+  dense.dense_query = true;
+  CaseImage apart = ImageOf(c);
+  std::vector<std::uint8_t>& q = apart.steps[0].Find(TensorId::kQ)->bytes;
+  for (std::size_t row = 0; row < 3; ++row) {
+    // No NaN between the heads, which would tell nothing.
+    std::fill_n(q.begin() + 2 * (584 * row + 576), 2 * 8, 0);
+  }
+  EXPECT_EQ(diagnose(apart, dense), "query-dense");
+}
+
+// A right output and the LSE of another row.
+TEST(JudgeDecode, AnLseInAnotherOrderIsNamed) {
+  Case c = PlainCase();
+  CallOf(c).set_heads(3);
+  const Contract declared = BuiltinContract();
+  const CaseImage image = ImageOf(c);
+  StepObservation seen = Observe(declared, image);
+  const auto lse = [&](std::int64_t at) {
+    return reinterpret_cast<float*>(seen.outputs.back().data()) + at;
+  };
+  ASSERT_EQ(image.steps[0].tensors.back().id, TensorId::kLse);
+  std::vector<float> was(lse(0), lse(6));
+  for (int query = 0; query < 2; ++query) {
+    for (int head = 0; head < 3; ++head) {
+      *lse(2 * head + query) = was[static_cast<std::size_t>(3 * query + head)];
+    }
+  }
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const Check* failure = Failure(checks, property::kDecodeLse);
+  ASSERT_NE(failure, nullptr);
+  const DecodeDiagnosis d =
+      DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+  EXPECT_EQ(d.key, "lse-in-other-order") << d.cause;
 }
 
 TEST(JudgeDecode, ImpostorsAreNamed) {

@@ -148,12 +148,18 @@ void TakePart(ExpectOptions::Query part, QueryHead* out) {
 
 }  // namespace
 
+std::int64_t QueryLength(const StepImage& step) {
+  return std::max<std::int64_t>(1, step.step->decode().query_length());
+}
+
 void ReadQuery(const Contract& contract, const StepImage& step,
-               std::int64_t query, std::int64_t head, ExpectOptions::Query part,
-               QueryHead* out) {
+               std::int64_t query, std::int64_t head,
+               const ExpectOptions& options, QueryHead* out) {
   const Tensor& q = *step.Find(TensorId::kQ);
   const Storage<std::uint16_t> storage(&q);
-  const std::int64_t at = query * q.strides[0] + head * q.strides[1];
+  const std::int64_t at = options.dense_query
+                              ? (query * q.shape[1] + head) * q.shape[2]
+                              : query * q.strides[0] + head * q.strides[1];
   const DecodeContract::NopeTail rule = contract.decode().nope_tail();
   const bool tail =
       q.shape[2] == kLatent && rule != DecodeContract::NOPE_TAIL_IGNORED;
@@ -183,7 +189,7 @@ void ReadQuery(const Contract& contract, const StepImage& step,
                    out->radius + kTileColumns * t, out);
     }
   }
-  TakePart(part, out);
+  TakePart(options.query, out);
   out->nonzero = 0;
   out->magnitude = 0;
   std::uint64_t low = 0;  // the lowest fraction bit in sight, as an exponent

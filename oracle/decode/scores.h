@@ -30,10 +30,13 @@ struct QueryHead {
 // Reads and, where declared, quantises head `head` of query `query`. Under
 // NOPE_TAIL_AS_ROPE a query without rope goes on with what its storage holds
 // after it, under NOPE_TAIL_MEETS_QUERY_END with its own last columns.
-// `part`: see ExpectOptions.
+// Of `options`: `query` and `dense_query`.
 void ReadQuery(const Contract& contract, const StepImage& step,
-               std::int64_t query, std::int64_t head, ExpectOptions::Query part,
-               QueryHead* out);
+               std::int64_t query, std::int64_t head,
+               const ExpectOptions& options, QueryHead* out);
+
+// Queries of one request, at least 1.
+std::int64_t QueryLength(const StepImage& step);
 
 // Base-2 logits t = softmax_scale * log2(e) * q.k of one head.
 struct HeadScores {

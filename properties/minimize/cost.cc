@@ -84,12 +84,16 @@ void AddDecode(const Decode& d, CaseCost& cost) {
              (d.lengths_size() > 0) + (d.sink_bits_size() > 0) +
              (d.splits() != 0) + (d.declared_topk() != 0) +
              (d.query_length() != 0) + (i.row_stride() != 0) +
-             (i.place() != Indices::BACK) + (i.pad() != Indices::MINUS_ONE);
+             (d.q_head_stride() != 0) + (d.q_query_stride() != 0) +
+             (d.out_head_stride() != 0) + (d.out_query_stride() != 0) +
+             (d.lse_query_stride() != 0) + (i.place() != Indices::BACK) +
+             (i.pad() != Indices::MINUS_ONE);
   cost[6] += (i.valid() > 0 && i.limit() > 1 ? 8 : 0) +
              static_cast<std::uint64_t>(i.set_size());
   cost[7] += i.row_stride() + std::min<std::uint64_t>(i.seed(), kMostOfOne) +
              i.limit() + i.valid() + d.splits() + d.declared_topk() +
-             d.query_length();
+             d.query_length() + d.q_head_stride() + d.q_query_stride() +
+             d.out_head_stride() + d.out_query_stride() + d.lse_query_stride();
   for (const SetIndex& set : i.set()) {
     cost[7] += IndexCost(set.value()) + set.at();
   }

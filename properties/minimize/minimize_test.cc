@@ -406,6 +406,35 @@ TEST(MinimizeTest, FindsOneValueAmongMany) {
   EXPECT_EQ(left.kv_c().set(0).bits() & 0xff80, 0x7f80u);
 }
 
+// A value that is moved onto another takes its place, and the list is shorter.
+TEST(MinimizeTest, ValuesMayBecomeOne) {
+  Case c = *ParseCaseText(R"pb(
+    pool { page_size: 1 pages: 1 }
+    steps {
+      write {
+        slots { values: 0 }
+        kv_c {
+          set { at: 5 bits: 0x4049 }
+          set { at: 6 bits: 0x4049 }
+          set { at: 7 bits: 0x4049 }
+        }
+      }
+    })pb");
+  const Case smallest = Minimize(c, {},
+                                 [](const Case& candidate) {
+                                   const auto& sets =
+                                       candidate.steps(0).write().kv_c().set();
+                                   bool pi = false, first = false;
+                                   for (const SetBits& set : sets) {
+                                     pi |= set.bits() == 0x4049;
+                                     first |= set.at() == 0;
+                                   }
+                                   return pi && (first || sets.size() >= 3);
+                                 },
+                                 {});
+  EXPECT_LT(smallest.steps(0).write().kv_c().set_size(), 3);
+}
+
 TEST(MinimizeTest, KeepsToItsBudget) {
   Choices choices(4);
   const Case c = GenerateCase(choices, {});

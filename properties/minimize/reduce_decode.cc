@@ -41,6 +41,15 @@ bool ReduceShapes(Search& search, int step) {
   return progress;
 }
 
+// Query, output and LSE without gaps.
+void Dense(Decode& d) {
+  d.clear_q_head_stride();
+  d.clear_q_query_stride();
+  d.clear_out_head_stride();
+  d.clear_out_query_stride();
+  d.clear_lse_query_stride();
+}
+
 // The same values of q without the rope's columns.
 void WithoutRope(Decode& d) {
   const std::uint32_t columns = 512 + d.pe_dim();
@@ -74,7 +83,18 @@ bool ReduceDecode(Search& search, int step) {
     d.clear_declared_topk();
     d.clear_query_length();
     d.mutable_indices()->clear_row_stride();
+    Dense(d);
   });
+  progress |= search.TryEdit([&](Case& c) { Dense(decode(c)); });
+  progress |= search.TryEdit([&](Case& c) { decode(c).clear_q_head_stride(); });
+  progress |=
+      search.TryEdit([&](Case& c) { decode(c).clear_q_query_stride(); });
+  progress |=
+      search.TryEdit([&](Case& c) { decode(c).clear_out_head_stride(); });
+  progress |=
+      search.TryEdit([&](Case& c) { decode(c).clear_out_query_stride(); });
+  progress |=
+      search.TryEdit([&](Case& c) { decode(c).clear_lse_query_stride(); });
   progress |= search.TryEdit(
       [&](Case& c) { decode(c).mutable_indices()->clear_row_stride(); });
   progress |= search.TryEdit([&](Case& c) { decode(c).clear_lengths(); });

@@ -125,12 +125,16 @@ bool ReduceSets(Search& search, const ValuesOf& values_of, DType dtype,
   const int size = values_of(copy).set_size();
   if (size > kFew) return false;
   for (int i = 0; i < size; ++i) {
-    const auto bits = [&] {
+    // An edit that is kept may leave fewer of them: two at one place are one.
+    const auto there = [&] {
       copy = search.best();
-      return values_of(copy).set(i).bits();
+      return i < values_of(copy).set_size();
+    };
+    const auto bits = [&] {
+      return there() ? values_of(copy).set(i).bits() : 0u;
     };
     const auto try_bits = [&](std::uint32_t b) {
-      return BitsCost(b, dtype) < BitsCost(bits(), dtype) &&
+      return there() && BitsCost(b, dtype) < BitsCost(bits(), dtype) &&
              search.TryEdit(
                  [&](Case& c) { values_of(c).mutable_set(i)->set_bits(b); });
     };
@@ -158,7 +162,7 @@ bool ReduceSets(Search& search, const ValuesOf& values_of, DType dtype,
       }
       progress = true;
     }
-    copy = search.best();
+    if (!there()) break;
     const std::uint32_t at = values_of(copy).set(i).at();
     for (const std::uint32_t to :
          {0u, 1u, at % 128, at / 128 * 128, at / 128 * 128 + 1}) {

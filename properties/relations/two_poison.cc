@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "oracle/expect.h"
@@ -10,6 +11,8 @@
 
 namespace mlafuzz {
 namespace {
+
+constexpr std::int64_t kLatent = 512;
 
 // The gaps of a two-dimensional tensor, and the rows for which `unread` says
 // so.
@@ -24,6 +27,26 @@ void PoisonRows(Tensor& t, const Unread& unread, Poisoner& poisoner) {
     const std::int64_t at = row * step;
     const std::int64_t from = unread(row) ? at : std::min(end, at + used);
     poisoner.Replace(t.bytes, from, std::min(end, at + step) - from);
+  }
+}
+
+// What lies between heads and queries, unless a query without rope goes on with
+// it.
+void PoisonBetweenHeads(const StepContext& context, Tensor& q,
+                        Poisoner& poisoner) {
+  if (q.shape[2] == kLatent && context.contract().decode().nope_tail() ==
+                                   DecodeContract::NOPE_TAIL_AS_ROPE) {
+    return;
+  }
+  std::vector<bool> used(q.bytes.size());
+  for (std::int64_t query = 0; query < q.shape[0]; ++query) {
+    for (std::int64_t head = 0; head < q.shape[1]; ++head) {
+      const std::int64_t at = 2 * (query * q.strides[0] + head * q.strides[1]);
+      std::fill_n(used.begin() + at, 2 * q.shape[2], true);
+    }
+  }
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    if (!used[i]) poisoner.Replace(q.bytes, static_cast<std::int64_t>(i), 1);
   }
 }
 
@@ -120,6 +143,9 @@ absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
       case TensorId::kIndices:
         PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
         PoisonLanes(context, t, poisoner);
+        break;
+      case TensorId::kQ:
+        PoisonBetweenHeads(context, t, poisoner);
         break;
       case TensorId::kTokenIndices:
         PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
