@@ -10,6 +10,7 @@
 #include "fuzz/testing/campaigns.h"
 #include "gtest/gtest.h"
 #include "properties/ledger/ledger.h"
+#include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
@@ -33,12 +34,14 @@ std::vector<std::string> KernelsOf(const LedgerEntry& twin) {
   return kernels;
 }
 
-// Kernel, property, contract field and name as the ledger says.
+// Kernel, property, contract field and name as the ledger says. A relation that
+// it does not list may show a fault that has a name, too.
 bool IsRight(const LedgerEntry& twin, const Failure& f) {
   const std::vector<std::string> kernels = KernelsOf(twin);
   return std::count(kernels.begin(), kernels.end(), f.kernel()) > 0 &&
-         std::count(twin.properties.begin(), twin.properties.end(),
-                    f.property()) > 0 &&
+         (std::count(twin.properties.begin(), twin.properties.end(),
+                     f.property()) > 0 ||
+          (!twin.key.empty() && IsRelation(f.property()))) &&
          f.field() == twin.field &&
          (twin.key.empty() ||
           f.key().find("/" + twin.key) != std::string::npos);
