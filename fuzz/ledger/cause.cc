@@ -8,7 +8,6 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "oracle/judge.h"
-#include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
@@ -83,10 +82,8 @@ CauseVerdict CauseOf(const LedgerEntry& entry, const Failure& failure) {
     return IsTheLedgers(entry, key);
   };
   if (std::any_of(causes.begin(), causes.end(), is_the_ledgers)) {
-    // Whichever relation showed it, its rerun was found to be this.
-    return causes.size() == 1 && (property || IsRelation(failure.property()))
-               ? CauseVerdict::kRight
-               : CauseVerdict::kUnknown;
+    return causes.size() == 1 && property ? CauseVerdict::kRight
+                                          : CauseVerdict::kUnknown;
   }
   if (std::any_of(causes.begin(), causes.end(), IsAClaim)) {
     return CauseVerdict::kWrong;

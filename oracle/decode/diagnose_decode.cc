@@ -304,8 +304,9 @@ class Diagnostician {
     }
   }
 
-  // Where one rule explains all, only pairs that contain it: a case may show
-  // one side of two.
+  // Where one rule explains all, only pairs that contain it, for a case may
+  // show one side of two; and one rule on both sides, which is one option of a
+  // reader.
   void ByBothScales(const std::vector<DecodeDiagnosis>& whole,
                     Explanations* found) const {
     for (int qk = 1; qk <= kScaleRules; ++qk) {
@@ -325,11 +326,11 @@ class Diagnostician {
         const std::string v_name =
             absl::StrCat("v.scale_rule=",
                          ReaderSide::ScaleRule_Name(other.v().scale_rule()));
-        if (!whole.empty() && std::none_of(whole.begin(), whole.end(),
-                                           [&](const DecodeDiagnosis& d) {
-                                             return d.key == qk_name ||
-                                                    d.key == v_name;
-                                           })) {
+        if (qk != v && !whole.empty() &&
+            std::none_of(whole.begin(), whole.end(),
+                         [&](const DecodeDiagnosis& d) {
+                           return d.key == qk_name || d.key == v_name;
+                         })) {
           continue;
         }
         const std::string names = absl::StrCat(qk_name, "+", v_name);
