@@ -2,7 +2,7 @@
 // variable MLAFUZZ_WEAKENED names:
 //
 //   all-pass       every check passes
-//   no:PROPERTY    checks of this property pass
+//   no:PROPERTY,PROPERTY  checks of these properties pass
 //   no-tails       what is beyond the rope, or in its place, passes
 //   bounds:FACTOR  decodes pass within so many times their bounds; the
 //                  relations, which rest on the bounds too, pass
@@ -21,6 +21,7 @@
 // Without the variable, or with another value, it ends at once: a weakening
 // that is not there must not look like one that nobody notices.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -30,6 +31,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "fuzz/worker/session.h"
@@ -80,7 +82,10 @@ bool Overlooked(const std::string& weakening, const Contracts& contracts,
                 const Check& check) {
   if (weakening == "all-pass") return true;
   absl::string_view name = weakening;
-  if (absl::StartsWith(name, "no:")) return check.property == name.substr(3);
+  if (absl::StartsWith(name, "no:")) {
+    const std::vector<std::string> gone = absl::StrSplit(name.substr(3), ',');
+    return std::find(gone.begin(), gone.end(), check.property) != gone.end();
+  }
   if (weakening == "no-tails") {
     return check.property == property::kNopeTail ||
            check.property == property::kGatherTail ||
