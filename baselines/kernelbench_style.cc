@@ -127,7 +127,7 @@ bool TryDecode(SuiteRun& run, Random& random) {
   input.heads = 16;
   input.width = 128;
   input.softmax_scale = static_cast<float>(1 / std::sqrt(576.0));
-  input.q = NormalBf16(random, static_cast<std::size_t>(4 * 16 * kColumns));
+  input.q = NormalBf16(random, static_cast<std::size_t>(kColumns) * 4 * 16);
   for (std::int64_t i = 0; i < input.queries; ++i) {
     const std::vector<std::int32_t> slots =
         random.Sample(kPages * kPageSize, 128);
