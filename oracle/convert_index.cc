@@ -36,6 +36,8 @@ ConvertedIndex IndexConverter::Convert(std::int64_t request,
   }
   if ((table_columns_ == ConvertContract::COLUMNS_BY_SHAPE &&
        column >= columns_) ||
+      (table_columns_ == ConvertContract::COLUMNS_ONE_MORE &&
+       column > columns_) ||
       (table_columns_ == ConvertContract::COLUMNS_BY_STRIDE &&
        column >= stride_)) {
     return {.kind = Kind::kInvalid, .column = column};

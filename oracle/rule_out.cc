@@ -87,8 +87,7 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
 
 bool CanBeRuledOut(absl::string_view key) {
   return absl::StrContains(key, "=") || key == "refused-valid" ||
-         key == "nothing-written" || key == oracle::kMissingRescale ||
-         key == oracle::kSplitDropped;
+         key == "nothing-written" || oracle::IsDecodeFault(key);
 }
 
 }  // namespace mlafuzz

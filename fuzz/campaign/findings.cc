@@ -5,6 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "properties/relations.h"
 
@@ -56,6 +57,21 @@ void SetCauses(const CauseKeys& causes, Failure& failure) {
                                      causes.possible.end());
 }
 
+// Too many cases fail otherwise for what its own case claims: what was seen is
+// left.
+void Withdraw(const SettleResult& result, Finding& finding) {
+  Failure& failure = finding.failure;
+  finding.withdrawn = failure.key();
+  failure.set_cause(absl::StrCat(
+      "unknown: of further cases that fail ", result.alike(), " may be so by ",
+      absl::StrJoin(result.causes(), " or "), ", but ", result.others(),
+      " fail otherwise; this one: ", failure.detail()));
+  failure.clear_field();
+  failure.clear_also();
+  failure.clear_possible();
+  failure.set_key(absl::StrCat(failure.kernel(), "/", failure.property()));
+}
+
 }  // namespace
 
 Finding* FindingSet::Add(Finding finding, std::string* renamed) {
@@ -91,6 +107,12 @@ bool FindingSet::Settle(std::size_t number, const SettleResult& result,
   finding.heard = result.heard();
   finding.alike = result.alike();
   finding.others = result.others();
+  if (result.withdrawn()) {
+    Withdraw(result, finding);
+    *renamed = std::exchange(finding.id, "");
+    Name(finding);
+    return true;
+  }
   const CauseKeys causes(result.causes().begin(), result.causes().end());
   const bool renames = finding.failure.key() != causes[0];
   const bool replaces = !result.case_binary().empty() &&
@@ -100,6 +122,12 @@ bool FindingSet::Settle(std::size_t number, const SettleResult& result,
     finding.case_binary = result.case_binary();
   }
   SetCauses(causes, finding.failure);
+  if (result.contradicted() > 0) {
+    finding.failure.set_conditional(true);
+    absl::StrAppend(finding.failure.mutable_cause(),
+                    "; in some calls only: ", result.contradicted(),
+                    " further cases in which it should show are right");
+  }
   if (renames || replaces) {
     *renamed = std::exchange(finding.id, "");
     Name(finding);

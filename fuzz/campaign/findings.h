@@ -35,6 +35,12 @@ struct Finding {
   std::uint64_t heard = 0;
   std::uint64_t alike = 0;
   std::uint64_t others = 0;  // of the further cases, that failed otherwise
+  // The claim that its case made alone, and too few others: no cause's name any
+  // more, but its case still fails by it.
+  std::string withdrawn;
+  const std::string& key_of_case() const {
+    return withdrawn.empty() ? failure.key() : withdrawn;
+  }
   // Written files, relative to the output folder.
   std::string case_file;
   std::string minimal_file;

@@ -1,6 +1,7 @@
 #include "fuzz/campaign/findings.h"
 
 #include "corpus/codec.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -121,6 +122,46 @@ TEST(Findings, ACaseThatShowsItTakesTheRelationsPlace) {
   EXPECT_EQ(set.all()[0].failure.property(), "decode-out");
   EXPECT_EQ(set.all()[0].case_binary, "telling");
   EXPECT_EQ(set.all()[0].cases_to_find, 3u);
+}
+
+// A claim that further cases belie is none; its case is rerun by it all the
+// same.
+TEST(Findings, AClaimThatTooManyCasesBelieIsWithdrawn) {
+  FindingSet set;
+  Finding finding =
+      WithKeys("writer/writer.slots=A", "writer/writer.slots=B", 3);
+  finding.failure.set_kernel("writer");
+  finding.failure.set_property("slots");
+  finding.failure.set_field("writer.slots");
+  finding.failure.set_detail("byte 3");
+  ASSERT_NE(set.Add(finding), nullptr);
+  SettleResult result = Settled({"writer/writer.slots=A"});
+  result.set_others(9);
+  result.set_withdrawn(true);
+  std::string renamed;
+  EXPECT_TRUE(set.Settle(0, result, &renamed));
+  const Finding& unknown = set.all()[0];
+  EXPECT_EQ(unknown.failure.key(), "writer/slots");
+  EXPECT_EQ(unknown.id, "writer-slots");
+  EXPECT_EQ(unknown.failure.field(), "");
+  EXPECT_EQ(unknown.failure.also_size(), 0);
+  EXPECT_EQ(unknown.failure.cause(),
+            "unknown: of further cases that fail 4 may be so by "
+            "writer/writer.slots=A, but 9 fail otherwise; this one: byte 3");
+  EXPECT_EQ(unknown.key_of_case(), "writer/writer.slots=A");
+}
+
+TEST(Findings, ACauseWithACondition) {
+  FindingSet set;
+  ASSERT_NE(set.Add(WithKeys("decode/v.b=B", "decode/v.c=C", 3)), nullptr);
+  SettleResult result = Settled({"decode/v.b=B"});
+  result.set_contradicted(7);
+  std::string renamed;
+  EXPECT_FALSE(set.Settle(0, result, &renamed));
+  EXPECT_TRUE(set.all()[0].failure.conditional());
+  EXPECT_THAT(set.all()[0].failure.cause(),
+              testing::EndsWith("; in some calls only: 7 further cases in "
+                                "which it should show are right"));
 }
 
 // No case shows it first: the finding keeps its own and says so.

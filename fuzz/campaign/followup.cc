@@ -36,7 +36,7 @@ absl::StatusOr<CaseRun> RunOnce(const CampaignOptions& options,
       RequestFor(options, options.other.has_value() ? WorkRequest::DIFF
                                                     : WorkRequest::RUN);
   request.add_cases(case_binary);
-  request.set_cause(finding.failure.key());
+  request.set_cause(finding.key_of_case());
   request.set_repeat(repeat);
   // Relations make more calls than the case: they are no witnesses of a fault
   // of the case itself.
@@ -157,7 +157,7 @@ void MinimizeOne(const CampaignOptions& options, double seconds,
                  Finding& finding) {
   WorkRequest request = RequestFor(options, WorkRequest::MINIMIZE);
   request.add_cases(finding.case_binary);
-  request.set_cause(finding.failure.key());
+  request.set_cause(finding.key_of_case());
   request.set_seconds(seconds);
   const auto result =
       MinimizeInWorker(options.engine, std::move(request), options.limits);

@@ -60,14 +60,13 @@ std::string CauseText(const Finding& finding) {
                     absl::StrJoin(f.also(), ", "), "\n");
   }
   if (finding.settled) {
-    // Where most fail otherwise it may explain these by chance.
-    const bool doubtful = finding.others > finding.alike;
     absl::StrAppend(&text, "  cause ",
-                    doubtful            ? "in doubt"
-                    : f.also_size() > 0 ? "not settled"
-                                        : "settled",
+                    !finding.withdrawn.empty() ? "unknown"
+                    : f.also_size() > 0        ? "not settled"
+                                               : "settled",
                     " by ", finding.heard, " further cases, ", finding.alike,
-                    " of which fail by it");
+                    " of which fail ",
+                    !finding.withdrawn.empty() ? "as this one may" : "by it");
     if (finding.others > 0) {
       absl::StrAppend(&text, " and ", finding.others, " otherwise");
     }

@@ -29,6 +29,9 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
     request.mutable_explanations()->Assign(keys.begin(), keys.end());
     request.mutable_possible()->Assign(keys.possible.begin(),
                                        keys.possible.end());
+    for (std::size_t j = 0; j < findings.all().size(); ++j) {
+      if (j != i) request.add_other_findings(findings.all()[j].failure.key());
+    }
     request.set_by_relation(IsRelation(finding.failure.property()));
     request.set_seed(options.seed);
     request.set_seconds(std::min(options.settle_seconds, left));

@@ -86,7 +86,8 @@ CauseVerdict CauseOf(const LedgerEntry& entry, const Failure& failure) {
                                           : CauseVerdict::kUnknown;
   }
   if (std::any_of(causes.begin(), causes.end(), IsAClaim)) {
-    return CauseVerdict::kWrong;
+    return failure.conditional() ? CauseVerdict::kUnknown
+                                 : CauseVerdict::kWrong;
   }
   return !HasName(entry) && property ? CauseVerdict::kRight
                                      : CauseVerdict::kUnknown;

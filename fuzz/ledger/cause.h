@@ -26,7 +26,8 @@ const char* CauseName(CauseVerdict verdict);  // "right", "unknown", "wrong"
 //      unforeseen property shows;
 //   5. else wrong if any cause is a claim: a contract field, or a fault with a
 //      name from which a prediction follows (CanBeRuledOut of oracle/judge.h).
-//      "Nothing was written" and "refused" only repeat what is seen;
+//      "Nothing was written" and "refused" only repeat what is seen. A claim
+//      that is said to hold in some calls only (conditional): unknown;
 //   6. else right if the ledger has no name for the fault and the property is
 //      its own, and unknown if it has one.
 CauseVerdict CauseOf(const LedgerEntry& entry, const Failure& failure);

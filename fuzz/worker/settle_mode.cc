@@ -24,8 +24,11 @@ namespace mlafuzz {
 namespace {
 
 // One cause is settled when so many further cases fail by it: more would only
-// repeat what the first few said.
+// repeat what the first few said. A claim (a rule, a fault from which a
+// prediction follows) has to be heard longer: a fault that is like it in four
+// cases is rarely so in twelve.
 constexpr int kEnoughAlike = 4;
+constexpr int kEnoughForClaim = 12;
 // A fault that so many cases do not show again is rare; its finding's own
 // explanation stands.
 constexpr int kEnoughForOne = 60;
@@ -97,6 +100,8 @@ class Settler {
       : kernel_(KernelOf(request.explanations(0))),
         session_(session),
         settlement_(ExplanationsOf(request)),
+        other_findings_(request.other_findings().begin(),
+                        request.other_findings().end()),
         by_relation_(request.by_relation()) {}
 
   static CauseKeys ExplanationsOf(const WorkRequest& request) {
@@ -127,7 +132,9 @@ class Settler {
     }
     // Who reads of a relation wants to see the kernel itself go wrong.
     if (by_relation_) return Showing(causes[0]) != nullptr;
-    return settlement_.alike() >= kEnoughAlike || heard >= kEnoughForOne;
+    return settlement_.alike() >=
+               (Testable(causes[0]) ? kEnoughForClaim : kEnoughAlike) ||
+           heard >= kEnoughForOne;
   }
 
   void Hear(const Case& c, const std::string& canonical) {
@@ -149,6 +156,7 @@ class Settler {
                              more.possible.end());
         died |= check->verdict == Verdict::kCrash;
       }
+      if (IsOfAnotherFinding(keys)) return;
       if (settlement_.Fails(keys)) {
         for (std::size_t i = 0; i < failures.size(); ++i) {
           if (!IsWorthKeeping(failures[i])) continue;
@@ -194,6 +202,13 @@ class Settler {
     result.set_heard(static_cast<std::uint64_t>(heard));
     result.set_alike(static_cast<std::uint64_t>(settlement_.alike()));
     result.set_others(static_cast<std::uint64_t>(settlement_.others()));
+    int contradicted = settlement_.contradicted(causes[0]);
+    for (const std::string& cause : causes) {
+      contradicted = std::min(contradicted, settlement_.contradicted(cause));
+    }
+    result.set_contradicted(static_cast<std::uint64_t>(contradicted));
+    result.set_withdrawn(settlement_.IsDoubtful() &&
+                         std::all_of(causes.begin(), causes.end(), Testable));
     if (const Telling* best = Showing(causes[0]); best != nullptr) {
       *result.mutable_failure() = best->failure;
       result.set_case_binary(best->case_binary);
@@ -206,6 +221,17 @@ class Settler {
     Failure failure;
     std::string case_binary;
   };
+
+  // Whether another finding's cause explains what none of this one's does.
+  bool IsOfAnotherFinding(const CauseKeys& keys) const {
+    const auto explains = [&](const std::string& cause) {
+      return std::find(keys.begin(), keys.end(), cause) != keys.end();
+    };
+    const CauseKeys own = Candidates();
+    return std::none_of(own.begin(), own.end(), explains) &&
+           std::any_of(other_findings_.begin(), other_findings_.end(),
+                       explains);
+  }
 
   // The case that shows the cause first; null if none does.
   const Telling* Showing(const std::string& cause) const {
@@ -235,6 +261,7 @@ class Settler {
   const std::string kernel_;
   Session& session_;
   Settlement settlement_;
+  const std::vector<std::string> other_findings_;
   const bool by_relation_;
   std::vector<Telling> telling_;  // one a key
 };

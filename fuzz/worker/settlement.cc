@@ -51,9 +51,7 @@ bool Settlement::Fails(const CauseKeys& explanations) {
   return true;
 }
 
-void Settlement::RuledOut(const std::string& cause) {
-  if (!IsRuledOut(cause)) ruled_out_.push_back(cause);
-}
+void Settlement::RuledOut(const std::string& cause) { ++ruled_out_[cause]; }
 
 void Settlement::Dies(const std::string& cause) {
   if (!Contains(unproven_, cause)) return;
@@ -85,8 +83,9 @@ void Settlement::ProveForetellers() {
   unproven_ = std::move(still);
 }
 
-bool Settlement::IsRuledOut(const std::string& cause) const {
-  return Contains(ruled_out_, cause);
+int Settlement::contradicted(const std::string& cause) const {
+  const auto known = ruled_out_.find(cause);
+  return known == ruled_out_.end() ? 0 : known->second;
 }
 
 }  // namespace mlafuzz

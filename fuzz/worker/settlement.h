@@ -61,18 +61,26 @@ class Settlement {
     return any ? standing : left_;
   }
 
+  // Cases that pass and rule `cause` out.
+  int contradicted(const std::string& cause) const;
+
   // Failing cases that share explanations.
   int alike() const { return alike_; }
   // Failing cases that share none.
   int others() const { return others_; }
+  // Whether at least as many fail otherwise: what is left may explain the rest
+  // by chance.
+  bool IsDoubtful() const { return others_ >= kProofs && others_ >= alike_; }
 
  private:
-  bool IsRuledOut(const std::string& cause) const;
+  bool IsRuledOut(const std::string& cause) const {
+    return contradicted(cause) > 0;
+  }
   void ProveForetellers();
 
   CauseKeys left_;
   CauseKeys unproven_;
-  CauseKeys ruled_out_;
+  std::map<std::string, int> ruled_out_;  // by so many cases that pass
   // Of what is unproven.
   std::map<std::string, int> proofs_;
   std::map<std::string, int> deaths_;

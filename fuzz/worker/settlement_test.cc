@@ -25,6 +25,27 @@ TEST(Settlement, AnotherFaultSaysNothing) {
   EXPECT_EQ(settlement.others(), 1);
 }
 
+TEST(Settlement, CountsThePassesAgainstACause) {
+  Settlement settlement({"v"});
+  settlement.RuledOut("v");
+  settlement.RuledOut("v");
+  EXPECT_EQ(settlement.contradicted("v"), 2);
+  EXPECT_EQ(settlement.contradicted("qk"), 0);
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"v"});
+}
+
+TEST(Settlement, IsInDoubtWhereAsManyFailOtherwise) {
+  Settlement settlement({"v"});
+  EXPECT_FALSE(settlement.IsDoubtful());
+  for (int i = 0; i < Settlement::kProofs; ++i) {
+    EXPECT_FALSE(settlement.IsDoubtful());
+    settlement.Fails({"lse"});
+  }
+  EXPECT_TRUE(settlement.IsDoubtful());
+  for (int i = 0; i <= Settlement::kProofs; ++i) settlement.Fails({"v"});
+  EXPECT_FALSE(settlement.IsDoubtful());
+}
+
 TEST(Settlement, ACauseThatAPassRulesOutGivesWay) {
   Settlement settlement({"v", "qk+v"});
   settlement.RuledOut("v");

@@ -11,7 +11,6 @@ using kernels::FloatToBf16;
 using kernels::GatherParams;
 using kernels::GatherPolicy;
 using kernels::kLatent;
-using kernels::kTailAt;
 
 // ---------------------------------------------------------------------- Scales
 

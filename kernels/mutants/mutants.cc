@@ -1,7 +1,5 @@
 #include "kernels/mutants/mutants.h"
 
-#include <utility>
-
 namespace mlafuzz {
 
 std::vector<CompiledTarget> Mutants() {
@@ -16,7 +14,7 @@ std::vector<CompiledTarget> Mutants() {
        {WriterScaleMutants, WriterCodeMutants, WriterRopeMutants,
         WriterAddressMutants, WriterStateMutants, GatherPageMutants,
         GatherValueMutants, GatherStateMutants, ConvertMutants, Controls}) {
-    for (CompiledTarget& target : family()) all.push_back(std::move(target));
+    for (const CompiledTarget& target : family()) all.push_back(target);
   }
   return all;
 }

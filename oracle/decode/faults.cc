@@ -246,6 +246,22 @@ void AddOfQuery(const StepImage& step, std::vector<DecodeFault>* faults) {
 
 }  // namespace
 
+bool IsDecodeFault(absl::string_view key) {
+  for (const char* fault :
+       {kMissingRescale,    kSplitDropped,   kRowTruncated,
+        kEndsAtFirstMasked, kCountForLength, kLengthOffByOne,
+        kFirstQueryForAll,  kIndicesOfFirst, kLengthOfFirst,
+        kSinkOfFirst,       kFirstPosition,  kQueryDense,
+        kOutOrder,          kLseOrder,       kIndexRowsDense,
+        kPageStrideDense,   kRowStrideDense, kPageSize,
+        kReadPastLength,    kEmptyRowNan,    kEmptySplitNan,
+        kTileSkipped,       kRopeDropped,    kRopeFirstHalf,
+        kRopeHalvesSwapped}) {
+    if (key == fault) return true;
+  }
+  return false;
+}
+
 std::vector<DecodeFault> DecodeFaults(const Contract& contract,
                                       const CaseImage& image, int step) {
   std::vector<DecodeFault> faults;

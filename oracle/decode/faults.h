@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "oracle/decode/decode.h"
@@ -36,6 +37,9 @@ inline constexpr char kTileSkipped[] = "tile-skipped";
 inline constexpr char kRopeDropped[] = "rope-dropped";
 inline constexpr char kRopeFirstHalf[] = "rope-first-half";
 inline constexpr char kRopeHalvesSwapped[] = "rope-halves-swapped";
+
+// Whether `key` is one of the above.
+bool IsDecodeFault(absl::string_view key);
 
 struct DecodeFault {
   std::string key;    // one of the above

@@ -68,7 +68,8 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
             "operator: E4M3 decoded without its NaN"),
       Fault("mutant:v-last-columns-skipped", {kDecodeOut}, "",
             "operator: last columns left out"),
-      Fault("mutant:masked-value-load", {kDecodeOut, kMemory, "two-poison"}, "",
+      Fault("mutant:masked-value-load", {kDecodeOut, kMemory, "two-poison"},
+            "rows-past-length-read",
             "flashinfer-ai/flashinfer#941, Dao-AILab/flash-attention#1745, "
             "vllm-project/vllm#43961"),
       // Query.
@@ -117,13 +118,14 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
             "vllm-project/vllm#48364, padding taken to be behind"),
       Fault("mutant:masked-score-zero", outputs, "", "operator: dropped mask"),
       Fault("mutant:tail-lanes-join-max", {kDecodeOut, kMemory, "two-poison"},
-            "", "vllm-project/vllm#53856"),
+            "rows-past-length-read", "vllm-project/vllm#53856"),
       Fault("mutant:length-of-first-query", {kDecodeOut, kDecodeLse, kMemory},
             "length-of-first-query", "sgl-project/sglang#16678"),
       // Softmax.
       Fault("mutant:sum-not-rescaled", outputs, "",
             "operator: missing rescale of the sum"),
-      Fault("mutant:last-block-not-rescaled", {kDecodeOut}, "",
+      // Of two blocks the last is the only one.
+      Fault("mutant:last-block-not-rescaled", {kDecodeOut}, "missing-rescale",
             "operator: missing rescale before the last block"),
       Fault("mutant:max-over-half-block", outputs, "",
             "operator: maximum of half a block"),
@@ -136,7 +138,7 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
       Fault("mutant:log2e-twice", outputs, "",
             "deepseek-ai/FlashMLA#106, in a kernel"),
       // Splits and merge.
-      Fault("mutant:merge-of-empty-nan", outputs, "",
+      Fault("mutant:merge-of-empty-nan", outputs, "empty-row-nan",
             "flashinfer-ai/flashinfer#4051, vllm-project/vllm#39148"),
       Fault("mutant:merge-in-base-e", outputs, "",
             "vllm-project/vllm#47079, sgl-project/sglang#33064"),
@@ -180,8 +182,8 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
             "vllm-project/vllm#54019, in 16 bits"),
       Fault("mutant:slot-off-by-one", outputs, "",
             "operator: index off by one"),
-      Fault("mutant:index-rows-dense", {kDecodeOut, kDecodeLse, kMemory}, "",
-            "vllm-project/vllm#57388"),
+      Fault("mutant:index-rows-dense", {kDecodeOut, kDecodeLse, kMemory},
+            "index-rows-dense", "vllm-project/vllm#57388"),
       Fault("mutant:index-row-of-first-query", outputs,
             "indices-of-first-query", "sgl-project/sglang#16678"),
       Fault("mutant:query-of-first-head", outputs, "",
@@ -222,8 +224,9 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
             "", "flashinfer-ai/flashinfer#5193"),
       Fault("mutant:width-capped-at-128", outputs, "row-truncated",
             "sgl-project/sglang#9675"),
-      Fault("mutant:width-from-topk", {kDecodeOut, kDecodeLse, kMemory}, "",
-            "vllm-project/vllm#55277, #53969"),
+      Rule("mutant:width-from-topk", {kDecodeOut, kDecodeLse, kMemory},
+           "decode.capacity", "DECLARED_TOPK_CLIPS",
+           "vllm-project/vllm#55277, #53969"),
       // State.
       Fault("mutant:scale-of-first-call", outputs, "",
             "vllm-project/vllm#35175, #36611"),

@@ -5,7 +5,6 @@
 namespace mlafuzz {
 namespace {
 
-using kernels::DecodeParams;
 using kernels::DecodePolicy;
 
 struct EmptyStatesNan : DecodePolicy {
