@@ -299,10 +299,10 @@ const Party* FindParty(absl::string_view name) {
   return nullptr;
 }
 
-absl::optional<Layout> ComputableLayout(const CacheFormat& format) {
+std::optional<Layout> ComputableLayout(const CacheFormat& format) {
   Layout layout;
   if (format.layout == nullptr || !Layout_Parse(format.layout, &layout)) {
-    return absl::nullopt;
+    return std::nullopt;
   }
   return layout;
 }

@@ -1,11 +1,11 @@
 #ifndef MLAFUZZ_CORPUS_PARTIES_H_
 #define MLAFUZZ_CORPUS_PARTIES_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
 #include "corpus/contract.pb.h"
 
 namespace mlafuzz {
@@ -57,7 +57,7 @@ const CacheFormat* FindCacheFormat(absl::string_view name);
 const Party* FindParty(absl::string_view name);
 
 // The format's layout if contracts and cases can say it; nullopt otherwise.
-absl::optional<Layout> ComputableLayout(const CacheFormat& format);
+std::optional<Layout> ComputableLayout(const CacheFormat& format);
 
 // The party's contract, every field set. Its text parses (parties_test).
 Contract PartyContract(const Party& party);

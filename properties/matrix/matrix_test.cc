@@ -1,0 +1,153 @@
+// What the named kernels make of each other's rows.
+#include "properties/matrix/matrix.h"
+
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "corpus/codec.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+const Matrix& Named() {
+  static const auto* matrix =
+      new Matrix(BuildMatrix(NamedParties(), MatrixOptions()));
+  return *matrix;
+}
+
+const Cell& CellOf(const std::string& writer, const std::string& gather,
+                   const std::string& reader) {
+  for (const Cell& cell : Named().cells) {
+    if (cell.writer == writer && cell.gather == gather &&
+        cell.reader == reader) {
+      return cell;
+    }
+  }
+  ADD_FAILURE() << writer << " " << gather << " " << reader;
+  static const auto* none = new Cell();
+  return *none;
+}
+
+void Expect(const std::string& writer, const std::string& gather,
+            const std::string& reader, CellVerdict verdict,
+            const std::string& field = "") {
+  const Cell& cell = CellOf(writer, gather, reader);
+  EXPECT_STREQ(CellVerdictName(cell.verdict), CellVerdictName(verdict))
+      << writer << " " << gather << " " << reader << ": " << cell.reason;
+  EXPECT_EQ(cell.field, field) << writer << " " << gather << " " << reader;
+}
+
+constexpr CellVerdict kAgree = CellVerdict::kAgree;
+constexpr CellVerdict kDisagree = CellVerdict::kDisagree;
+constexpr CellVerdict kRefused = CellVerdict::kRefused;
+
+TEST(Matrix, Dump) {
+  for (const Cell& cell : Named().cells) {
+    if (cell.gather != kNobody && cell.reader != kNobody) continue;
+    std::string informative;
+    for (const auto& [f, n] : cell.informative) {
+      informative += " " + f + ":" + std::to_string(n);
+    }
+    std::printf("%s | %s | %s: %s [%s] %d cases%s; %s; %s\n",
+                cell.writer.c_str(), cell.gather.c_str(), cell.reader.c_str(),
+                CellVerdictName(cell.verdict), cell.field.c_str(), cell.cases,
+                informative.c_str(), cell.reason.c_str(), cell.witness.c_str());
+  }
+  for (const MatrixWitness& w : Named().witnesses) {
+    std::printf("== %s (%zu cells)\n%s\n", w.name.c_str(), w.cells.size(),
+                FormatCaseText(w.message).c_str());
+  }
+}
+
+// vLLM #54563.
+TEST(Matrix, TheFoundingPair) {
+  Expect("native-raw", kNobody, "dsv3_2", kDisagree, "qk.scale_rule");
+  Expect("native-raw", kNobody, "glm_nsa", kAgree);
+  Expect("native-pow2", kNobody, "dsv3_2", kAgree);
+  Expect("native-pow2", kNobody, "glm_nsa", kAgree);
+}
+
+TEST(Matrix, FlashMlaReadsPowersOfTwo) {
+  Expect("native-raw", kNobody, "flashmla-sm90", kDisagree,
+         "qk.scale_rule and v.scale_rule");
+  Expect("native-raw", kNobody, "flashmla-sm100", kDisagree,
+         "qk.scale_rule and v.scale_rule");
+  for (const char* writer : {"native-pow2", "triton-pow2", "flashmla-packer"}) {
+    Expect(writer, kNobody, "flashmla-sm90", kAgree);
+    Expect(writer, kNobody, "flashmla-sm100", kAgree);
+  }
+}
+
+// vLLM #55277: the tail is the writer's to zero, or the gather's.
+TEST(Matrix, StaleTail) {
+  for (const char* gather : {"upconvert-old", "upconvert-new"}) {
+    Expect("native-nope-stale-tail", gather, kNobody, kDisagree,
+           "writer.tail or gather.nope_tail");
+    Expect("native-raw-nope", gather, kNobody, kAgree);
+    Expect("nope-shim", gather, kNobody, kAgree);
+  }
+  Expect("native-nope-stale-tail", "upconvert-nope", kNobody, kAgree);
+  // Readers that take rope.
+  Expect("native-nope-stale-tail", kNobody, "glm_nsa", kDisagree,
+         "writer.tail");
+  Expect("native-raw-nope", kNobody, "glm_nsa", kAgree);
+  Expect("nope-shim", kNobody, "glm_nsa", kAgree);
+  // A reader that takes none.
+  Expect("native-nope-stale-tail", kNobody, "glm53_nope", kAgree);
+  Expect("native-raw", kNobody, "glm53_nope", kRefused, "decode.pe_dim");
+}
+
+// One label names two layouts.
+TEST(Matrix, LabelCollision) {
+  for (const auto& [writer, reader] : std::map<std::string, std::string>{
+           {"dsv4-cuda", "dsv3_2"}, {"native-raw", "dsv4-main"}}) {
+    Expect(writer, kNobody, reader, kRefused, "layout");
+    const std::string& reason = CellOf(writer, kNobody, reader).reason;
+    EXPECT_TRUE(absl::StrContains(reason, "row656")) << reason;
+    EXPECT_TRUE(absl::StrContains(reason, "footer584")) << reason;
+    EXPECT_TRUE(absl::StrContains(reason, "both are called \"fp8_ds_mla\""))
+        << reason;
+  }
+}
+
+TEST(Matrix, EveryTripleIsACell) {
+  std::map<PartyRole, std::size_t> count;
+  for (const MatrixParty& party : Named().parties) ++count[party.role];
+  const std::size_t readers = count[PartyRole::kReader];
+  const std::size_t gathers = count[PartyRole::kGather];
+  EXPECT_EQ(Named().cells.size(),
+            count[PartyRole::kWriter] *
+                ((readers + 1) * (gathers + 1) - 1));  // not none and none
+}
+
+TEST(Matrix, NoAgreementWithoutPower) {
+  for (const Cell& cell : Named().cells) {
+    if (cell.verdict != kAgree) continue;
+    EXPECT_FALSE(cell.informative.empty());
+    for (const auto& [field, shown] : cell.informative) {
+      EXPECT_GT(shown, 0) << cell.writer << " " << cell.reader << " " << field;
+    }
+  }
+}
+
+TEST(Matrix, NotComputedSaysWhy) {
+  for (const Cell& cell : Named().cells) {
+    EXPECT_NE(cell.reason, "") << cell.writer << " " << cell.reader;
+    if (cell.verdict == CellVerdict::kNotComputed) {
+      EXPECT_EQ(cell.field, "layout") << cell.writer << " " << cell.reader;
+    }
+  }
+}
+
+TEST(Matrix, EveryDisagreementHasAWitness) {
+  for (const Cell& cell : Named().cells) {
+    EXPECT_EQ(cell.verdict == kDisagree, !cell.witness.empty())
+        << cell.writer << " " << cell.gather << " " << cell.reader;
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz
