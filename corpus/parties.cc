@@ -24,10 +24,15 @@ constexpr char kReciprocal[] = "scale_division: TIMES_RECIPROCAL ";
 constexpr char kVllmGather[] =
     "host_checks: [GATHER_CHECK_DST_COLUMNS, GATHER_CHECK_DST_DTYPE] ";
 
-// FlashInfer's sm_120 kernels: Q and P in E4M3, partials in bf16, tensor cores.
+// blocks_per_split: how many blocks of 64 keys go to one split is a scheduler's
+// choice in FlashInfer and FlashMLA alike. Declared as 1, which is what any
+// choice comes to for rows of up to 64 keys: the matrix reads no longer ones.
+//
+// FlashInfer's sm_120 kernels: Q and P in E4M3, partials in bf16, tensor cores
+// whose accumulator bits nobody has measured.
 constexpr char kFlashInferArithmetic[] =
     "dequantised: DEQUANTISED_CODES query: QUERY_E4M3 block: 64 "
-    "partials: PARTIALS_BF16 accumulator: MMA ";
+    "blocks_per_split: 1 partials: PARTIALS_BF16 accumulator: MMA ";
 constexpr char kFlashMlaDecode[] =
     "decode { mask: MINUS_ONE_MASKED length: LENGTH_IGNORED "
     "empty_row: ZERO_AND_PLUS_INF lse_base: BASE_E sink: SINK_NOT_IN_LSE "
@@ -206,17 +211,20 @@ std::vector<Party> MakeParties() {
        "FlashMLA V32 on sm_90: the scale rounded to bf16; LSE base e, +Inf of "
        "an empty row",
        kFlashMlaSm90, Rope::kWritten,
-       Reader("SCALE_BF16", "SCALE_BF16", kFlashMlaDecode,
-              "dequantised: DEQUANTISED_BF16 query: QUERY_BF16 weights: "
-              "WEIGHTS_BF16 block: 64 partials: PARTIALS_FP32 accumulator: MMA "
-              "accumulator_bits: 26 exp2_relative_error: 2.384185791015625e-07 "
-              "denormals: DENORMALS_FLUSHED ")},
+       Reader(
+           "SCALE_BF16", "SCALE_BF16", kFlashMlaDecode,
+           "dequantised: DEQUANTISED_BF16 query: QUERY_BF16 weights: "
+           "WEIGHTS_BF16 block: 64 blocks_per_split: 1 partials: PARTIALS_FP32 "
+           "accumulator: MMA "
+           "accumulator_bits: 26 exp2_relative_error: 2.384185791015625e-07 "
+           "denormals: DENORMALS_FLUSHED ")},
       {"flashmla-sm100", kReader, "row656", "",
        "FlashMLA V32 on sm_100: the scale cut down to its exponent",
        "deepseek-ai/FlashMLA csrc/sm100 @9241ae3e, #184", Rope::kWritten,
        Reader("SCALE_POW2_FLOOR", "SCALE_POW2_FLOOR", kFlashMlaDecode,
-              "query: QUERY_BF16 weights: WEIGHTS_BF16 block: 64 accumulator: "
-              "MMA ")},
+              "query: QUERY_BF16 weights: WEIGHTS_BF16 block: 64 "
+              "blocks_per_split: 1 "
+              "accumulator: MMA ")},
       // ---- readers of other formats
       {"glm53_nope-528", kReader, "row528", "",
        "FlashInfer GLM53_NOPE on its own rows of 528 bytes", kFlashInferPolicy,

@@ -1,15 +1,21 @@
 // mlafuzz contracts
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "corpus/parties.h"
+#include "fuzz/command/attached_matrix.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/contract_text.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/matrix_text.h"
+#include "fuzz/command/target_flags.h"
+#include "properties/matrix/matrix.h"
 
 namespace mlafuzz {
 namespace {
@@ -118,7 +124,91 @@ int ShowOne(const Arguments& arguments, const std::string& name) {
   return kExitNothingFound;
 }
 
+constexpr char kWitnesses[] = "corpus/witnesses";
+
+absl::Status WriteWitnesses(const Matrix& matrix, const std::string& folder) {
+  for (const MatrixWitness& witness : matrix.witnesses) {
+    const std::string path = absl::StrCat(folder, "/", WitnessFile(witness));
+    absl::Status s = WriteFileAtomically(CallersPath(path),
+                                         WitnessText(matrix, witness, folder));
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<Targets>> ReadMatrixTargets(
+    const Arguments& arguments) {
+  std::vector<Targets> targets;
+  std::vector<std::string> names =
+      absl::StrSplit(arguments.Get("targets"), ',', absl::SkipWhitespace());
+  if (names.empty()) {
+    return absl::InvalidArgumentError(
+        "--targets needs targets: --targets=lib:a.so,lib:b.so");
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (std::count(names.begin(), names.end(), names[i]) > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--targets names ", names[i], " twice"));
+    }
+    auto one = ReadTarget(names[i], arguments);
+    if (!one.ok()) return one.status();
+    targets.push_back(*std::move(one));
+  }
+  return targets;
+}
+
+int ShowMatrix(const Arguments& arguments) {
+  AttachedMatrix result;
+  const bool attached = arguments.Has("targets");
+  if (attached) {
+    const auto targets = ReadMatrixTargets(arguments);
+    if (!targets.ok()) return Fail(targets.status().message());
+    auto built = BuildAttachedMatrix(*targets, MatrixOptions());
+    if (!built.ok()) return Fail(built.status().message());
+    result = *std::move(built);
+  } else {
+    result.matrix = BuildMatrix(NamedParties(), MatrixOptions());
+  }
+  const Matrix& matrix = result.matrix;
+  std::string folder = arguments.Get("witnesses");
+  if (arguments.Has("witnesses")) {
+    if (folder.empty()) {
+      return Fail("--witnesses needs a folder: --witnesses=corpus/witnesses");
+    }
+    if (absl::Status s = WriteWitnesses(matrix, folder); !s.ok()) {
+      return Fail(s.message());
+    }
+  } else if (!attached) {
+    folder = kWitnesses;
+  }
+  const int code = WriteJson(arguments, MatrixJson(matrix, folder));
+  if (code != kExitNothingFound) return code;
+  std::printf("%s", MatrixText(matrix).c_str());
+  if (!attached) return kExitNothingFound;
+  for (const Cell& cell : matrix.cells) {
+    if (cell.verdict == CellVerdict::kRefused) continue;
+    std::printf("%s: %s%s%s: %s\n", ChainName(cell).c_str(),
+                CellVerdictName(cell.verdict), cell.field.empty() ? "" : ", ",
+                cell.field.c_str(), cell.reason.c_str());
+  }
+  if (result.surprises == 0) return kExitNothingFound;
+  std::printf("%d of these disagree where their contracts agree\n",
+              result.surprises);
+  return kExitFound;
+}
+
 int Run(const Arguments& arguments, const std::string&) {
+  if (!arguments.Has("matrix")) {
+    for (const char* flag : {"targets", "witnesses"}) {
+      if (!arguments.Has(flag)) continue;
+      return Fail(absl::StrCat("--", flag, " is of --matrix; add --matrix"));
+    }
+  } else if (!arguments.positional().empty()) {
+    return Fail(absl::StrCat("--matrix takes no name, got \"",
+                             arguments.positional()[0], "\""));
+  } else {
+    return ShowMatrix(arguments);
+  }
   if (arguments.positional().size() > 1) {
     return Fail(absl::StrCat("takes one name, got \"",
                              arguments.positional()[1], "\" too"));
@@ -130,10 +220,16 @@ int Run(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command ContractsCommand() {
-  return {"contracts",
-          "[NAME]",
-          "known writers, gathers and readers, and what each promises",
-          {{"json", "FILE", "the same for programs"}},
+  std::vector<Flag> flags = {
+      {"json", "FILE", "the same for programs"},
+      {"matrix", nullptr, "who can read what whom wrote"},
+      {"targets", "A,B", "of --matrix: of these targets, which are run"},
+      {"witnesses", "DIR", "of --matrix: write the witnesses there"},
+  };
+  const std::vector<Flag> limits = RunnerLimitFlags();
+  flags.insert(flags.end(), limits.begin(), limits.end());
+  return {"contracts", "[NAME]",
+          "known writers, gathers and readers, and what each promises", flags,
           Run};
 }
 

@@ -132,4 +132,54 @@ std::optional<std::string> Apart(const Chain& a, const Chain& b,
   return std::nullopt;
 }
 
+std::optional<std::string> Misses(const Chain& chain, const CaseImage& image,
+                                  const Observation& observation) {
+  if (observation.steps.size() <= kRead) return "its step did not run";
+  const StepObservation& observed = observation.steps[kRead];
+  if (observed.status != CallStatus::kOk) {
+    return absl::StrCat("its call ended in ", CallStatusName(observed.status),
+                        observed.message.empty() ? "" : ": ", observed.message);
+  }
+  const std::vector<std::uint8_t> pool = Written(chain, image);
+  const std::vector<Tensor>& tensors = image.steps[kRead].tensors;
+  if (chain.kernel == Kernel::kGather) {
+    const Expectation want = Expect(chain.reader, image, kRead, pool);
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      if (!tensors[i].output || want.outputs[i] == observed.outputs[i]) {
+        continue;
+      }
+      return absl::StrCat(TensorName(tensors[i].id), " holds other bytes");
+    }
+    return std::nullopt;
+  }
+  const DecodeExpectation want = ExpectDecode(chain.reader, image, kRead, pool);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& t = tensors[i];
+    if (!t.output) continue;
+    for (std::int64_t row = 0; row < want.rows(); ++row) {
+      const std::int64_t at =
+          row / want.heads * t.strides[0] + row % want.heads * t.strides[1];
+      if (t.id == TensorId::kLse) {
+        float lse;
+        std::memcpy(&lse, observed.outputs[i].data() + 4 * at, 4);
+        if (DecodeLseMatches(want, row, lse)) continue;
+        return absl::StrFormat(
+            "query %d, head %d: LSE %.6g where %.6g is meant", row / want.heads,
+            row % want.heads, lse, want.lse[static_cast<std::size_t>(row)]);
+      }
+      for (int column = 0; column < kDecodeColumns; ++column) {
+        std::uint16_t bits;
+        std::memcpy(&bits, observed.outputs[i].data() + 2 * (at + column), 2);
+        if (DecodeOutMatches(want, row * kDecodeColumns + column, bits)) {
+          continue;
+        }
+        return absl::StrFormat("query %d, head %d, column %d: 0x%04x",
+                               row / want.heads, row % want.heads, column,
+                               bits);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace mlafuzz

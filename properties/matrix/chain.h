@@ -11,6 +11,7 @@
 #include "corpus/case.pb.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
+#include "corpus/observation.h"
 #include "corpus/parties.h"
 
 namespace mlafuzz {
@@ -85,6 +86,12 @@ FitResult Fits(const Chain& chain, const CaseImage& image);
 // against -1.5").
 std::optional<std::string> Apart(const Chain& a, const Chain& b,
                                  const CaseImage& image);
+
+// Whether what came back from the reader's step may be right for `chain`, its
+// writer's bytes being those of its contract: nullopt, or the first place in
+// words. For cases of ChainCase() and what Minimize() makes of them.
+std::optional<std::string> Misses(const Chain& chain, const CaseImage& image,
+                                  const Observation& observation);
 
 // Whether the case could show a wrong rule `field` of this chain:
 //   * scale rules: were the scales of the writer raw, or as they are, and the

@@ -21,6 +21,25 @@ void SetNormal(Choices& choices, Values& values) {
   values.set_seed(choices.Below(1u << 16));
 }
 
+// A query of one latent column, and maybe one of rope, a head: it reads a
+// single value of a key, with the relative error of one product, where the
+// bound of a sum over 512 grows with all of them.
+void SetColumns(Choices& choices, Decode& decode) {
+  const std::uint32_t columns = 512 + decode.pe_dim();
+  const auto set = [&](std::uint32_t at) {
+    SetBits& one = *decode.mutable_q()->add_set();
+    one.set_at(at);
+    // 8, 16 or 32, of either sign.
+    one.set_bits((0x4100 + 0x80 * choices.Below(3)) | choices.Below(2) << 15);
+  };
+  for (std::uint32_t i = 0; i < decode.queries() * decode.heads(); ++i) {
+    set(columns * i + choices.Below(512));
+    if (decode.pe_dim() != 0 && choices.OneIn(2)) {
+      set(columns * i + 512 + choices.Below(decode.pe_dim()));
+    }
+  }
+}
+
 bool Accepts(const DecodeContract& decode, std::uint32_t pe_dim) {
   return std::find(decode.pe_dims().begin(), decode.pe_dims().end(), pe_dim) !=
          decode.pe_dims().end();
@@ -38,11 +57,16 @@ void SetDecode(const Chain& chain, Choices& choices, std::uint32_t slots,
   decode.set_queries(1 + choices.Below(2));
   // Behind the last head of q lies nothing that a stale tail could meet.
   decode.set_heads(2 + choices.Below(2));
-  SetNormal(choices, *decode.mutable_q());
+  if (choices.OneIn(2)) {
+    SetColumns(choices, decode);
+  } else {
+    SetNormal(choices, *decode.mutable_q());
+  }
   Indices& indices = *decode.mutable_indices();
   indices.set_rows(decode.queries());
   indices.set_width(1 + choices.Below(8));
-  indices.set_valid(1 + choices.Below(indices.width()));
+  // A key alone has weight 1, which no rounding changes.
+  indices.set_valid(choices.OneIn(2) ? 1 : 1 + choices.Below(indices.width()));
   indices.set_limit(slots);
   indices.set_seed(choices.Below(1u << 16));
   decode.set_softmax_scale_bits(std::bit_cast<std::uint32_t>(

@@ -92,6 +92,29 @@ std::string RulesText(const Chain& chain, const std::string& field) {
   return absl::StrJoin(texts, "; ");
 }
 
+// Why rows that a rule of the reader takes otherwise, or whose tail the writer
+// leaves, are yet read as they are meant. Of what the search has shown.
+std::string WhyTheSame(const Chain& chain) {
+  std::vector<std::string> reasons;
+  for (const MeaningRule& rule : Deviations(chain)) {
+    const std::string own = RuleOf(chain, rule.field);
+    std::string why;
+    if (rule.field == "writer.tail") {
+      why = "the reader does not take the tail";
+    } else if (absl::EndsWith(rule.field, ".nope_tail")) {
+      why = "the writer zeroes the tail";
+    } else if (RuleOf(chain, "writer.scale") == "POW2_CEIL" &&
+               own != "SCALE_ONE" && own != "SCALE_FIRST_TILE") {
+      why = "the stored scales are powers of two, which it leaves as they are";
+    } else {
+      why = "no case shows it";
+    }
+    reasons.push_back(absl::StrCat(rule.field, " is ", own, ": ", why));
+  }
+  if (reasons.empty()) return "the reader takes rows as they are";
+  return absl::StrJoin(reasons, "; ");
+}
+
 bool InQuestion(const std::string& field) {
   // Both ends of a tail are asked for under writer.tail.
   return !absl::EndsWith(field, ".nope_tail");
@@ -348,13 +371,7 @@ Cell JudgeChain(const Chain& chain, const MatrixOptions& options, Case* first) {
     return cell;
   }
   cell.verdict = CellVerdict::kAgree;
-  const std::vector<MeaningRule> rules = Deviations(chain);
-  cell.reason =
-      rules.empty()
-          ? "the reader takes rows as they are"
-          : absl::StrCat(
-                RulesText(chain, FieldText(rules, {(1u << rules.size()) - 1})),
-                "; these rows are the same to both");
+  cell.reason = WhyTheSame(chain);
   return cell;
 }
 

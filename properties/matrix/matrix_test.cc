@@ -1,12 +1,10 @@
 // What the named kernels make of each other's rows.
 #include "properties/matrix/matrix.h"
 
-#include <cstdio>
 #include <map>
 #include <string>
 
 #include "absl/strings/match.h"
-#include "corpus/codec.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -43,24 +41,6 @@ void Expect(const std::string& writer, const std::string& gather,
 constexpr CellVerdict kAgree = CellVerdict::kAgree;
 constexpr CellVerdict kDisagree = CellVerdict::kDisagree;
 constexpr CellVerdict kRefused = CellVerdict::kRefused;
-
-TEST(Matrix, Dump) {
-  for (const Cell& cell : Named().cells) {
-    if (cell.gather != kNobody && cell.reader != kNobody) continue;
-    std::string informative;
-    for (const auto& [f, n] : cell.informative) {
-      informative += " " + f + ":" + std::to_string(n);
-    }
-    std::printf("%s | %s | %s: %s [%s] %d cases%s; %s; %s\n",
-                cell.writer.c_str(), cell.gather.c_str(), cell.reader.c_str(),
-                CellVerdictName(cell.verdict), cell.field.c_str(), cell.cases,
-                informative.c_str(), cell.reason.c_str(), cell.witness.c_str());
-  }
-  for (const MatrixWitness& w : Named().witnesses) {
-    std::printf("== %s (%zu cells)\n%s\n", w.name.c_str(), w.cells.size(),
-                FormatCaseText(w.message).c_str());
-  }
-}
 
 // vLLM #54563.
 TEST(Matrix, TheFoundingPair) {

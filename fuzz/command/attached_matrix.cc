@@ -1,0 +1,241 @@
+#include "fuzz/command/attached_matrix.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "fuzz/worker/session.h"
+#include "kernels/target_set.h"
+#include "properties/checker.h"
+
+namespace mlafuzz {
+namespace {
+
+// A party and the target whose kernel it is.
+using Origins = std::map<std::pair<PartyRole, std::string>, const Targets*>;
+
+const CacheFormat* FormatOf(Layout layout) {
+  for (const CacheFormat& format : AllCacheFormats()) {
+    if (ComputableLayout(format) == layout) return &format;
+  }
+  return nullptr;
+}
+
+bool WritesPeDim(const Contract& contract, std::uint32_t pe_dim) {
+  const auto& dims = contract.writer().pe_dims();
+  return std::find(dims.begin(), dims.end(), pe_dim) != dims.end();
+}
+
+absl::Status AddParties(const Targets& targets,
+                        std::vector<MatrixParty>* parties, Origins* origins) {
+  const absl::StatusOr<TargetSet> set = MakeTargets(targets);
+  if (!set.ok()) return set.status();
+  const std::string& name = targets.all();
+  bool any = false;
+  const auto add = [&](const Target& target, const std::string& as,
+                       PartyRole role, Rope rope) {
+    MatrixParty party;
+    party.name = as;
+    party.role = role;
+    party.what = absl::StrCat("the ", PartyRoleName(role), " of ", name);
+    party.format = FormatOf(target.contract().layout());
+    if (party.format == nullptr) return;
+    if (role == PartyRole::kGather)
+      party.leaves = FindCacheFormat("workspace576");
+    party.rope = rope;
+    party.contract = target.contract();
+    parties->push_back(std::move(party));
+    (*origins)[{role, as}] = &targets;
+    any = true;
+  };
+  if (const Target* t = set->For(Kernel::kWriter);
+      t->Implements(Kernel::kWriter)) {
+    if (WritesPeDim(t->contract(), 64)) {
+      add(*t, name, PartyRole::kWriter, Rope::kWritten);
+    }
+    if (WritesPeDim(t->contract(), 0)) {
+      add(*t, absl::StrCat(name, " (NoPE)"), PartyRole::kWriter, Rope::kNone);
+    }
+  }
+  if (const Target* t = set->For(Kernel::kGather);
+      t->Implements(Kernel::kGather)) {
+    add(*t, absl::StrCat(name, " (gather)"), PartyRole::kGather,
+        Rope::kWritten);
+  }
+  if (const Target* t = set->For(Kernel::kDecode);
+      t->Implements(Kernel::kDecode)) {
+    add(*t, absl::StrCat(name, " (decode)"), PartyRole::kReader,
+        Rope::kWritten);
+  }
+  if (!any) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        name, " has no writer, gather or decode of a layout known here"));
+  }
+  return absl::OkStatus();
+}
+
+// Runs a cell's cases and changes the cell to what was seen. Whether that is
+// worse than declared.
+class CellRun {
+ public:
+  CellRun(const Chain& chain, const MatrixOptions& options, Session& session,
+          Cell& cell)
+      : chain_(chain), options_(options), session_(session), cell_(cell) {}
+
+  absl::StatusOr<bool> Run(const Case* witness) {
+    const bool declared_apart = cell_.verdict == CellVerdict::kDisagree;
+    if (witness != nullptr) {
+      if (absl::Status s = Try(*witness, declared_apart); !s.ok()) return s;
+    }
+    for (int seed = 1; seed <= options_.cases && words_.empty(); ++seed) {
+      const Case c = ChainCase(chain_, static_cast<std::uint64_t>(seed));
+      if (absl::Status s = Try(c, declared_apart); !s.ok()) return s;
+    }
+    if (declared_apart) {
+      if (words_.empty()) {
+        cell_.verdict = CellVerdict::kAgree;
+        cell_.reason = absl::StrCat(
+            "the declared contracts disagree (", cell_.field,
+            "), but no case of these kernels shows it: is a contract wrong?");
+        cell_.field.clear();
+        cell_.witness.clear();
+      } else {
+        absl::StrAppend(&cell_.reason, "; observed: ", words_);
+      }
+      return false;
+    }
+    if (words_.empty()) {
+      absl::StrAppend(&cell_.reason, "; observed in ", tried_, " cases");
+      if (!broken_.empty()) {
+        absl::StrAppend(&cell_.reason, ", though ", broken_);
+      }
+      return false;
+    }
+    cell_.verdict = CellVerdict::kDisagree;
+    cell_.field = field_;
+    cell_.reason = absl::StrCat("not as declared: ", words_,
+                                broken_.empty() ? "" : "; ", broken_);
+    return true;
+  }
+
+  const std::optional<Case>& shown() const { return shown_; }
+
+ private:
+  absl::Status Try(const Case& c, bool declared_apart) {
+    CaseResult result;
+    if (absl::Status s = session_.checker().CheckCase(c, {}, &result);
+        !s.ok()) {
+      return s;
+    }
+    if (Fits(chain_, result.image).fit != Fit::kFits) return absl::OkStatus();
+    ++tried_;
+    std::string field, broken;
+    for (const Check& check : result.checks) {
+      if (!IsFailure(check.verdict)) continue;
+      const Diagnosis why = session_.checker().Why(result, check);
+      field = why.field.empty() ? why.key : why.field;
+      broken = absl::StrCat("it breaks its own contract: ", why.cause);
+      break;
+    }
+    if (broken_.empty()) broken_ = broken;
+    const auto words = Misses(Twin(chain_), result.image, result.observation);
+    if (!words.has_value()) return absl::OkStatus();
+    if (!declared_apart &&
+        !Misses(chain_, result.image, result.observation).has_value()) {
+      return absl::OkStatus();
+    }
+    words_ = *words;
+    field_ = field.empty() ? "unknown" : field;
+    if (!broken.empty()) broken_ = broken;
+    shown_ = c;
+    return absl::OkStatus();
+  }
+
+  const Chain& chain_;
+  const MatrixOptions& options_;
+  Session& session_;
+  Cell& cell_;
+  int tried_ = 0;
+  std::string words_;
+  std::string field_;
+  std::string broken_;
+  std::optional<Case> shown_;
+};
+
+// The writer of one target, the rest of another.
+Targets Pair(const Targets& writer, const Targets& reader) {
+  Targets pair = reader;
+  pair.set_writer(writer.all());
+  for (const Library& library : writer.libraries()) {
+    if (std::none_of(pair.libraries().begin(), pair.libraries().end(),
+                     [&](const Library& known) {
+                       return known.path() == library.path();
+                     })) {
+      *pair.add_libraries() = library;
+    }
+  }
+  return pair;
+}
+
+}  // namespace
+
+absl::StatusOr<AttachedMatrix> BuildAttachedMatrix(
+    const std::vector<Targets>& targets, const MatrixOptions& options) {
+  std::vector<MatrixParty> parties;
+  Origins origins;
+  for (const Targets& one : targets) {
+    if (absl::Status s = AddParties(one, &parties, &origins); !s.ok()) return s;
+  }
+  const auto has = [&parties](PartyRole role) {
+    return std::any_of(
+        parties.begin(), parties.end(),
+        [role](const MatrixParty& party) { return party.role == role; });
+  };
+  if (!has(PartyRole::kWriter) ||
+      !(has(PartyRole::kGather) || has(PartyRole::kReader))) {
+    return absl::InvalidArgumentError(
+        "--targets needs a writer and a gather or decode among its targets; "
+        "`mlafuzz targets --check NAME` says which a target has");
+  }
+  AttachedMatrix out;
+  out.matrix = BuildMatrix(parties, options);
+  const auto find = [&](PartyRole role, const std::string& name) {
+    return &*std::find_if(parties.begin(), parties.end(),
+                          [&](const MatrixParty& party) {
+                            return party.role == role && party.name == name;
+                          });
+  };
+  for (std::size_t i = 0; i < out.matrix.cells.size(); ++i) {
+    Cell& cell = out.matrix.cells[i];
+    if (cell.verdict != CellVerdict::kAgree &&
+        cell.verdict != CellVerdict::kDisagree) {
+      continue;
+    }
+    const bool gather = cell.gather != kNobody;
+    const PartyRole role = gather ? PartyRole::kGather : PartyRole::kReader;
+    const std::string& reader = gather ? cell.gather : cell.reader;
+    auto session = Session::Create(Pair(
+        *origins[{PartyRole::kWriter, cell.writer}], *origins[{role, reader}]));
+    if (!session.ok()) return session.status();
+    const Chain chain =
+        ChainOf(*find(PartyRole::kWriter, cell.writer), *find(role, reader));
+    const Case* witness = nullptr;
+    for (const MatrixWitness& w : out.matrix.witnesses) {
+      if (w.name == cell.witness) witness = &w.message;
+    }
+    CellRun run(chain, options, **session, cell);
+    const absl::StatusOr<bool> surprise = run.Run(witness);
+    if (!surprise.ok()) return surprise.status();
+    if (!*surprise) continue;
+    ++out.surprises;
+    cell.witness = absl::StrCat("observed-", out.surprises);
+    out.matrix.witnesses.push_back({cell.witness, *run.shown(), {i}});
+  }
+  return out;
+}
+
+}  // namespace mlafuzz
