@@ -318,6 +318,9 @@ std::optional<Layout> ComputableLayout(const CacheFormat& format) {
 Contract PartyContract(const Party& party) {
   absl::StatusOr<Contract> contract = ParseContractText(party.contract);
   if (!contract.ok()) std::abort();  // parties_test parses all
+  const std::optional<Layout> layout =
+      ComputableLayout(*FindCacheFormat(party.format));
+  if (layout.has_value()) contract->set_layout(*layout);
   return *std::move(contract);
 }
 

@@ -11,6 +11,7 @@
 #include "fuzz/worker/session.h"
 #include "kernels/target_set.h"
 #include "properties/checker.h"
+#include "properties/minimize/minimize.h"
 
 namespace mlafuzz {
 namespace {
@@ -78,91 +79,129 @@ absl::Status AddParties(const Targets& targets,
   return absl::OkStatus();
 }
 
-// Runs a cell's cases and changes the cell to what was seen. Whether that is
-// worse than declared.
+// Runs a cell's cases and changes the cell to what was seen.
 class CellRun {
  public:
   CellRun(const Chain& chain, const MatrixOptions& options, Session& session,
           Cell& cell)
-      : chain_(chain), options_(options), session_(session), cell_(cell) {}
+      : chain_(chain),
+        twin_(Twin(chain)),
+        declared_apart_(cell.verdict == CellVerdict::kDisagree),
+        options_(options),
+        session_(session),
+        cell_(cell) {}
 
+  // Whether it is worse than declared.
   absl::StatusOr<bool> Run(const Case* witness) {
-    const bool declared_apart = cell_.verdict == CellVerdict::kDisagree;
     if (witness != nullptr) {
-      if (absl::Status s = Try(*witness, declared_apart); !s.ok()) return s;
+      if (absl::Status s = Try(*witness); !s.ok()) return s;
     }
-    for (int seed = 1; seed <= options_.cases && words_.empty(); ++seed) {
+    for (int seed = 1; seed <= options_.cases && !shown_.has_value(); ++seed) {
       const Case c = ChainCase(chain_, static_cast<std::uint64_t>(seed));
-      if (absl::Status s = Try(c, declared_apart); !s.ok()) return s;
+      if (absl::Status s = Try(c); !s.ok()) return s;
     }
-    if (declared_apart) {
-      if (words_.empty()) {
+    if (declared_apart_) {
+      if (shown_.has_value()) {
+        absl::StrAppend(&cell_.reason, "; observed: ", seen_.words);
+      } else {
         cell_.verdict = CellVerdict::kAgree;
         cell_.reason = absl::StrCat(
             "the declared contracts disagree (", cell_.field,
             "), but no case of these kernels shows it: is a contract wrong?");
         cell_.field.clear();
         cell_.witness.clear();
-      } else {
-        absl::StrAppend(&cell_.reason, "; observed: ", words_);
       }
+      cell_.replay.clear();  // each keeps its contract
       return false;
     }
-    if (words_.empty()) {
+    if (!shown_.has_value()) {
       absl::StrAppend(&cell_.reason, "; observed in ", tried_, " cases");
-      if (!broken_.empty()) {
+      if (!broken_.empty())
         absl::StrAppend(&cell_.reason, ", though ", broken_);
-      }
       return false;
     }
+    MakeSmall();
     cell_.verdict = CellVerdict::kDisagree;
-    cell_.field = field_;
-    cell_.reason = absl::StrCat("not as declared: ", words_,
-                                broken_.empty() ? "" : "; ", broken_);
+    cell_.field = seen_.field;
+    cell_.reason = absl::StrCat("not as declared: ", seen_.words,
+                                seen_.broken.empty() ? "" : "; ", seen_.broken);
     return true;
   }
 
-  const std::optional<Case>& shown() const { return shown_; }
+  const Case& shown() const { return *shown_; }
 
  private:
-  absl::Status Try(const Case& c, bool declared_apart) {
+  struct Seen {
+    bool fits = false;
+    std::string words;   // empty: nothing wrong for this cell
+    std::string field;   // what the first failing check is laid to
+    std::string broken;  // the same in a sentence
+  };
+
+  absl::StatusOr<Seen> See(const Case& c) {
+    Seen seen;
     CaseResult result;
     if (absl::Status s = session_.checker().CheckCase(c, {}, &result);
         !s.ok()) {
       return s;
     }
-    if (Fits(chain_, result.image).fit != Fit::kFits) return absl::OkStatus();
-    ++tried_;
-    std::string field, broken;
+    if (Fits(chain_, result.image).fit != Fit::kFits) return seen;
+    seen.fits = true;
     for (const Check& check : result.checks) {
       if (!IsFailure(check.verdict)) continue;
       const Diagnosis why = session_.checker().Why(result, check);
-      field = why.field.empty() ? why.key : why.field;
-      broken = absl::StrCat("it breaks its own contract: ", why.cause);
+      seen.field = why.field.empty() ? why.key : why.field;
+      seen.broken = absl::StrCat("it breaks its own contract: ", why.cause);
       break;
     }
-    if (broken_.empty()) broken_ = broken;
-    const auto words = Misses(Twin(chain_), result.image, result.observation);
-    if (!words.has_value()) return absl::OkStatus();
-    if (!declared_apart &&
-        !Misses(chain_, result.image, result.observation).has_value()) {
-      return absl::OkStatus();
+    const auto words = Misses(twin_, result.image, result.observation);
+    if (words.has_value() &&
+        (declared_apart_ ||
+         Misses(chain_, result.image, result.observation).has_value())) {
+      seen.words = *words;
+      if (seen.field.empty()) seen.field = "unknown";
     }
-    words_ = *words;
-    field_ = field.empty() ? "unknown" : field;
-    if (!broken.empty()) broken_ = broken;
+    return seen;
+  }
+
+  absl::Status Try(const Case& c) {
+    absl::StatusOr<Seen> seen = See(c);
+    if (!seen.ok()) return seen.status();
+    if (seen->fits) ++tried_;
+    if (broken_.empty()) broken_ = seen->broken;
+    if (seen->words.empty()) return absl::OkStatus();
+    seen_ = *std::move(seen);
     shown_ = c;
     return absl::OkStatus();
   }
 
+  // The smallest case that the same rule shows on.
+  void MakeSmall() {
+    const std::string field = seen_.field;
+    MinimizeOptions options;
+    options.max_tries = 1000;
+    shown_ = Minimize(
+        *shown_, options,
+        [&](const Case& c) {
+          const absl::StatusOr<Seen> seen = See(c);
+          return seen.ok() && !seen->words.empty() && seen->field == field;
+        },
+        nullptr);
+    if (absl::StatusOr<Seen> seen = See(*shown_);
+        seen.ok() && !seen->words.empty()) {
+      seen_ = *std::move(seen);
+    }
+  }
+
   const Chain& chain_;
+  const Chain twin_;
+  const bool declared_apart_;
   const MatrixOptions& options_;
   Session& session_;
   Cell& cell_;
   int tried_ = 0;
-  std::string words_;
-  std::string field_;
   std::string broken_;
+  Seen seen_;
   std::optional<Case> shown_;
 };
 
@@ -233,7 +272,10 @@ absl::StatusOr<AttachedMatrix> BuildAttachedMatrix(
     if (!*surprise) continue;
     ++out.surprises;
     cell.witness = absl::StrCat("observed-", out.surprises);
-    out.matrix.witnesses.push_back({cell.witness, *run.shown(), {i}});
+    cell.replay = absl::StrCat(
+        "--writer=", origins[{PartyRole::kWriter, cell.writer}]->all(),
+        gather ? " --gather=" : " --decode=", origins[{role, reader}]->all());
+    out.matrix.witnesses.push_back({cell.witness, run.shown(), {i}});
   }
   return out;
 }

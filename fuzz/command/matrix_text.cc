@@ -178,6 +178,7 @@ Json MatrixJson(const Matrix& matrix, const std::string& folder) {
                              {"verdict", CellVerdictName(cell.verdict)},
                              {"field", cell.field},
                              {"witness", cell.witness},
+                             {"replay", cell.replay},
                              {"reason", cell.reason},
                              {"cases", cell.cases},
                              {"informative", informative}});
@@ -199,8 +200,10 @@ std::string WitnessText(const Matrix& matrix, const MatrixWitness& witness,
   for (const std::size_t index : witness.cells) {
     const Cell& cell = matrix.cells[index];
     absl::StrAppend(&text, "# ", cell.writer, " read by ", ColumnOf(cell), ": ",
-                    cell.reason, "\n#   mlafuzz replay ", folder, "/",
-                    WitnessFile(witness), " --chain=", ChainName(cell), "\n");
+                    cell.reason, "\n");
+    if (cell.replay.empty()) continue;
+    absl::StrAppend(&text, "#   mlafuzz replay ", folder, "/",
+                    WitnessFile(witness), " ", cell.replay, "\n");
   }
   return absl::StrCat(text, FormatCaseText(witness.message));
 }

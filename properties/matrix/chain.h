@@ -61,6 +61,9 @@ Chain Twin(const Chain& chain);
 // Rules in which the chain is not its twin.
 std::vector<MeaningRule> Deviations(const Chain& chain);
 
+// Whether ChainCase() knows the layout: the shapes of its latents and ropes.
+bool HasCases(Layout layout);
+
 // A case of two steps, a write of every slot of its pool and a read of some,
 // drawn from `seed`; all that it reads was written by the chain's writer.
 Case ChainCase(const Chain& chain, std::uint64_t seed);

@@ -99,6 +99,8 @@ void SetGather(const Chain& chain, Choices& choices, const Pool& pool,
 
 }  // namespace
 
+bool HasCases(Layout layout) { return layout == FP8_DS_MLA; }
+
 Case ChainCase(const Chain& chain, std::uint64_t seed) {
   Choices choices(seed);
   Case c;

@@ -211,6 +211,9 @@ class Builder {
       cell.field = "layout";
       cell.reason = absl::StrCat(
           has.name, ": ", has.why_not == nullptr ? "no oracle" : has.why_not);
+    } else if (!HasCases(*ComputableLayout(has))) {
+      cell.field = "layout";
+      cell.reason = absl::StrCat(has.name, ": no cases are drawn for it");
     }
     return cell;
   }
@@ -264,6 +267,8 @@ class Builder {
   static void Note(const Chain& chain, const std::string& words,
                    const std::string& name, Cell& cell) {
     cell.witness = name;
+    cell.replay = absl::StrCat("--chain=", cell.writer, ",", cell.gather, ",",
+                               cell.reader);
     cell.reason = absl::StrCat(RulesText(chain, cell.field), ": ", words);
   }
 

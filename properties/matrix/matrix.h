@@ -52,6 +52,9 @@ struct Cell {
   int cases = 0;
   std::vector<std::pair<std::string, int>> informative;
   std::string witness;  // name of a MatrixWitness; empty: none
+  // What `mlafuzz replay` takes beside the witness to show it; empty: nothing
+  // does.
+  std::string replay;
 };
 
 // A minimal case on which a chain disagrees. One may serve several cells.
@@ -68,7 +71,7 @@ struct Matrix {
 };
 
 struct MatrixOptions {
-  int cases = 32;  // seeds tried a cell
+  int cases = 64;  // seeds tried a cell
   bool witnesses = true;
 };
 

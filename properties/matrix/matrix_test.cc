@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/strings/match.h"
+#include "corpus/contracts.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -126,6 +127,98 @@ TEST(Matrix, EveryDisagreementHasAWitness) {
   for (const Cell& cell : Named().cells) {
     EXPECT_EQ(cell.verdict == kDisagree, !cell.witness.empty())
         << cell.writer << " " << cell.gather << " " << cell.reader;
+  }
+}
+
+Chain RawRowsReadBy(const Contract& reader, Kernel kernel) {
+  return {PartyContract(*FindParty("native-raw")), reader, kernel,
+          Rope::kWritten};
+}
+
+bool IsMeaning(const std::string& field, Kernel kernel) {
+  for (const MeaningRule& rule : MeaningRules(kernel, Rope::kWritten)) {
+    if (rule.field == field) return true;
+  }
+  return false;
+}
+
+// Whatever a reader does to raw scales or codes shows, under that rule's name;
+// whatever else it promises its caller is no disagreement about rows.
+TEST(JudgeChain, TellsMeaningFromManners) {
+  for (const Kernel kernel : {Kernel::kGather, Kernel::kDecode}) {
+    for (const Neighbour& n : Neighbours(BuiltinContract(), kernel)) {
+      Case first;
+      const Cell cell = JudgeChain(RawRowsReadBy(n.contract, kernel),
+                                   MatrixOptions(), &first);
+      if (IsMeaning(n.field, kernel)) {
+        EXPECT_EQ(cell.verdict, kDisagree) << n.field << " " << n.changed;
+        EXPECT_EQ(cell.field, n.field) << n.changed;
+      } else {
+        EXPECT_EQ(cell.verdict, kAgree)
+            << n.field << " " << n.changed << ": " << cell.reason;
+      }
+    }
+  }
+}
+
+// All in doubt: no verdict without power.
+TEST(JudgeChain, BoundsThatAllowAnythingAgreeWithNothing) {
+  Contract reader = BuiltinContract();
+  reader.mutable_arithmetic()->Clear();
+  reader.mutable_arithmetic()->set_accumulator(Arithmetic::MMA);
+  reader.mutable_arithmetic()->set_accumulator_bits(1);
+  Case first;
+  const Cell cell =
+      JudgeChain(RawRowsReadBy(reader, Kernel::kDecode), {.cases = 8}, &first);
+  EXPECT_EQ(cell.verdict, CellVerdict::kNotComputed) << cell.reason;
+  EXPECT_EQ(cell.field, "qk.scale_rule and v.scale_rule");
+}
+
+TEST(ChainCase, FitsAndIsTheSameEachTime) {
+  for (const char* writer : {"native-raw", "native-raw-nope", "nope-shim"}) {
+    for (const char* reader : {"glm_nsa", "upconvert-old", "upconvert-new"}) {
+      const Chain chain = ChainOf(ToMatrixParty(*FindParty(writer)),
+                                  ToMatrixParty(*FindParty(reader)));
+      for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+        const Case c = ChainCase(chain, seed);
+        EXPECT_EQ(c.SerializeAsString(),
+                  ChainCase(chain, seed).SerializeAsString());
+        const absl::StatusOr<CaseImage> image = BuildImage(c);
+        ASSERT_TRUE(image.ok()) << image.status();
+        const FitResult fit = Fits(chain, *image);
+        EXPECT_EQ(fit.fit, Fit::kFits)
+            << writer << " " << reader << " " << seed << fit.reason;
+      }
+    }
+  }
+}
+
+// What is read must have been written by the chain's writer.
+TEST(Fits, RefusesRowsOfNobody) {
+  const Chain chain = ChainOf(ToMatrixParty(*FindParty("native-raw")),
+                              ToMatrixParty(*FindParty("glm_nsa")));
+  Case c;
+  c.mutable_pool()->set_page_size(1);
+  c.mutable_pool()->set_pages(2);
+  Write& write = *c.add_steps()->mutable_write();
+  write.mutable_slots()->add_values(0);
+  write.set_pe_dim(64);
+  Decode& decode = *c.add_steps()->mutable_decode();
+  decode.set_queries(1);
+  decode.set_heads(1);
+  decode.set_pe_dim(64);
+  decode.set_softmax_scale_bits(0x3d000000);
+  decode.mutable_indices()->set_rows(1);
+  decode.mutable_indices()->set_width(1);
+  decode.mutable_indices()->set_valid(1);
+  for (const int slot : {0, 1}) {
+    decode.mutable_indices()->clear_set();
+    decode.mutable_indices()->set_limit(1);
+    SetIndex& set = *decode.mutable_indices()->add_set();
+    set.set_value(slot);
+    const absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_EQ(Fits(chain, *image).fit, slot == 0 ? Fit::kFits : Fit::kOther);
   }
 }
 
