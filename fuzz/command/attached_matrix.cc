@@ -31,6 +31,23 @@ bool WritesPeDim(const Contract& contract, std::uint32_t pe_dim) {
   return std::find(dims.begin(), dims.end(), pe_dim) != dims.end();
 }
 
+// A target that is compiled in has kernels of its own and the builtin's.
+bool IsOwn(absl::string_view name, Kernel kernel) {
+  for (const TargetInfo& info : AllTargets()) {
+    if (info.name != WithoutDevice(name) || info.replaces.empty()) continue;
+    return std::find(info.replaces.begin(), info.replaces.end(), kernel) !=
+           info.replaces.end();
+  }
+  return true;
+}
+
+// The target's kernel, if it has one of its own.
+const Target* OwnKernel(const TargetSet& set, absl::string_view name,
+                        Kernel kernel) {
+  const Target* target = set.For(kernel);
+  return target->Implements(kernel) && IsOwn(name, kernel) ? target : nullptr;
+}
+
 absl::Status AddParties(const Targets& targets,
                         std::vector<MatrixParty>* parties, Origins* origins) {
   const absl::StatusOr<TargetSet> set = MakeTargets(targets);
@@ -53,8 +70,7 @@ absl::Status AddParties(const Targets& targets,
     (*origins)[{role, as}] = &targets;
     any = true;
   };
-  if (const Target* t = set->For(Kernel::kWriter);
-      t->Implements(Kernel::kWriter)) {
+  if (const Target* t = OwnKernel(*set, name, Kernel::kWriter)) {
     if (WritesPeDim(t->contract(), 64)) {
       add(*t, name, PartyRole::kWriter, Rope::kWritten);
     }
@@ -62,13 +78,11 @@ absl::Status AddParties(const Targets& targets,
       add(*t, absl::StrCat(name, " (NoPE)"), PartyRole::kWriter, Rope::kNone);
     }
   }
-  if (const Target* t = set->For(Kernel::kGather);
-      t->Implements(Kernel::kGather)) {
+  if (const Target* t = OwnKernel(*set, name, Kernel::kGather)) {
     add(*t, absl::StrCat(name, " (gather)"), PartyRole::kGather,
         Rope::kWritten);
   }
-  if (const Target* t = set->For(Kernel::kDecode);
-      t->Implements(Kernel::kDecode)) {
+  if (const Target* t = OwnKernel(*set, name, Kernel::kDecode)) {
     add(*t, absl::StrCat(name, " (decode)"), PartyRole::kReader,
         Rope::kWritten);
   }

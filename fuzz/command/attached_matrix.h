@@ -16,8 +16,8 @@ struct AttachedMatrix {
   int surprises = 0;
 };
 
-// The matrix of targets: each writes, each gathers and reads what it
-// implements. First by their declared contracts; then each chain that these let
+// The matrix of targets: each writes, gathers and reads what it implements
+// itself. First by their declared contracts; then each chain that these let
 // run is run, libraries in processes of their own, on the cases by which it was
 // judged. `targets` all name one target for all kernels.
 //

@@ -173,9 +173,12 @@ std::optional<std::string> Misses(const Chain& chain, const CaseImage& image,
         if (DecodeOutMatches(want, row * kDecodeColumns + column, bits)) {
           continue;
         }
-        return absl::StrFormat("query %d, head %d, column %d: 0x%04x",
-                               row / want.heads, row % want.heads, column,
-                               bits);
+        const std::size_t element =
+            static_cast<std::size_t>(row * kDecodeColumns + column);
+        return absl::StrFormat(
+            "query %d, head %d, column %d: %.6g where %.6g is meant",
+            row / want.heads, row % want.heads, column,
+            std::bit_cast<float>(std::uint32_t{bits} << 16), want.out[element]);
       }
     }
   }
