@@ -134,7 +134,8 @@ class CellRun {
         absl::StrAppend(&cell_.reason, ", though ", broken_);
       return false;
     }
-    MakeSmall();
+    // Each try of one that hangs takes as long as a call may.
+    if (!seen_.hangs) MakeSmall();
     cell_.verdict = CellVerdict::kDisagree;
     cell_.field = seen_.field;
     cell_.reason = absl::StrCat("not as declared: ", seen_.words,
@@ -147,6 +148,7 @@ class CellRun {
  private:
   struct Seen {
     bool fits = false;
+    bool hangs = false;
     std::string words;   // empty: nothing wrong for this cell
     std::string field;   // what the first failing check is laid to
     std::string broken;  // the same in a sentence
@@ -161,6 +163,9 @@ class CellRun {
     }
     if (Fits(chain_, result.image).fit != Fit::kFits) return seen;
     seen.fits = true;
+    for (const StepObservation& step : result.observation.steps) {
+      seen.hangs |= step.status == CallStatus::kHang;
+    }
     for (const Check& check : result.checks) {
       if (!IsFailure(check.verdict)) continue;
       const Diagnosis why = session_.checker().Why(result, check);
