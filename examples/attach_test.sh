@@ -122,6 +122,9 @@ expect "a reader that is not as declared" 1 \
 expect "declared conventions that disagree are no failure" 0 \
   "disagree, qk.scale_rule" "${matrix[@]}" \
   --targets="${lib}/writer.so,builtin:flashinfer-pow2"
+expect "kernels that run and contracts that are named say the same" 0 \
+  "in all 16 agree, 4 disagree" "${matrix[@]}" \
+  --targets=builtin,builtin:pow2,builtin:flashinfer-pow2,builtin:flashinfer-arbitrary,builtin:flashmla
 expect "a matrix needs who writes and who reads" 2 "needs a writer and a gather" \
   "${matrix[@]}" --targets="${lib}/writer.so"
 expect "a matrix of nobody" 2 "no such file" "${matrix[@]}" \
