@@ -103,5 +103,36 @@ fi
 expect "diff of both" 1 "differ" diff --a="${lib}/writer.so" \
   --b="${lib}/writer_stale_tail.so" --time=5s --corpus="${empty}" \
   --out="${work}/o5"
+# Who can read what whom wrote, of kernels that really run.
+matrix=(contracts --matrix)
+expect "right kernels read each other" 0 "in all 12 agree, 0 disagree" \
+  "${matrix[@]}" --targets="${lib}/writer.so,${lib}/decode.so,builtin"
+expect "a stale tail is read" 1 \
+  "(NoPE),none,builtin (decode): disagree, writer.tail" "${matrix[@]}" \
+  --targets="${lib}/writer_stale_tail.so,builtin" \
+  --witnesses="${work}" --json="${work}/matrix.json"
+expect "by a decode, not by a gather that knows" 1 \
+  "(NoPE),builtin (gather),none: agree" "${matrix[@]}" \
+  --targets="${lib}/writer_stale_tail.so,builtin"
+expect "its witness is one" 1 "writer.tail: the contract says TAIL_ZERO" \
+  replay "${work}/observed-1.txtpb" --writer="${lib}/writer_stale_tail.so"
+expect "a reader that is not as declared" 1 \
+  "disagree, decode.lse_base: not as declared" "${matrix[@]}" \
+  --targets="${lib}/writer.so,${lib}/decode_lse_base.so"
+expect "declared conventions that disagree are no failure" 0 \
+  "disagree, qk.scale_rule" "${matrix[@]}" \
+  --targets="${lib}/writer.so,builtin:flashinfer-pow2"
+expect "kernels that run and contracts that are named say the same" 0 \
+  "in all 16 agree, 4 disagree" "${matrix[@]}" \
+  --targets=builtin,builtin:pow2,builtin:flashinfer-pow2,builtin:flashinfer-arbitrary,builtin:flashmla
+expect "a matrix needs who writes and who reads" 2 "needs a writer and a gather" \
+  "${matrix[@]}" --targets="${lib}/writer.so"
+expect "a matrix of nobody" 2 "no such file" "${matrix[@]}" \
+  --targets="${lib}/writer.so,${lib}/nothing.so"
+expect "a target twice" 2 "twice" "${matrix[@]}" --targets=builtin,builtin
+expect "no such contract" 2 "nearest: dsv3_2" contracts dsv32
+expect "nowhere to write" 2 "cannot write" contracts --json="${work}/no/x"
+expect "witnesses without a matrix" 2 "add --matrix" contracts \
+  --witnesses="${work}"
 expect "no such library" 2 "no such file" targets --check "${lib}/nothing.so"
 finish

@@ -54,9 +54,11 @@ int UsageError(absl::string_view message) {
 
 const std::vector<Command>& AllCommands() {
   static const auto* commands = new std::vector<Command>{
-      CampaignCommand(), ReplayCommand(),  ExplainCommand(), MinimizeCommand(),
-      DiffCommand(),     TargetsCommand(), InferCommand(),   BenchCommand(),
-      AbCommand(),       PowerCommand(),   LedgerCommand(),  SelftestCommand()};
+      CampaignCommand(),  ReplayCommand(), ExplainCommand(),
+      MinimizeCommand(),  DiffCommand(),   TargetsCommand(),
+      ContractsCommand(), InferCommand(),  BenchCommand(),
+      AbCommand(),        PowerCommand(),  LedgerCommand(),
+      SelftestCommand()};
   return *commands;
 }
 

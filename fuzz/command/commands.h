@@ -34,6 +34,7 @@ Command PowerCommand();
 Command LedgerCommand();
 Command SelftestCommand();
 Command InferCommand();
+Command ContractsCommand();
 
 const std::vector<Command>& AllCommands();
 

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "corpus/contract_words.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/text_format.h"
 
@@ -57,6 +58,29 @@ std::vector<std::string> ContractDifferences(const Contract& builtin,
   std::vector<std::string> differences;
   Append(builtin, contract, "", &differences);
   return differences;
+}
+
+std::vector<ContractField> ContractFields(
+    const Contract& contract, const std::vector<std::string>& parts) {
+  std::vector<ContractField> fields;
+  for (const std::string& part : parts) {
+    const FieldDescriptor* of = Contract::descriptor()->FindFieldByName(part);
+    const Message& rules = contract.GetReflection()->GetMessage(contract, of);
+    const std::string type = of->message_type()->name();
+    for (int i = 0; i < of->message_type()->field_count(); ++i) {
+      const FieldDescriptor& field = *of->message_type()->field(i);
+      const std::string value = ValueText(rules, field);
+      // A list's values speak for themselves.
+      const std::string words =
+          field.is_repeated() ? "" : ValueWords(type, field.name(), value);
+      const std::string what = FieldWords(type, field.name());
+      fields.push_back(
+          {absl::StrCat(part, ".", field.name()), value,
+           absl::StrCat(what, !what.empty() && !words.empty() ? " Here: " : "",
+                        words)});
+    }
+  }
+  return fields;
 }
 
 }  // namespace mlafuzz

@@ -14,6 +14,18 @@ namespace mlafuzz {
 std::vector<std::string> ContractDifferences(const Contract& builtin,
                                              const Contract& contract);
 
+// One field of a contract, for people.
+struct ContractField {
+  std::string name;     // "writer.tail"
+  std::string value;    // "TAIL_ZERO"; "none", "unknown" as above
+  std::string meaning;  // what contract.proto says of the field and the value
+};
+
+// All fields of the messages named in `parts` ("writer", "qk"), in the order of
+// the file.
+std::vector<ContractField> ContractFields(
+    const Contract& contract, const std::vector<std::string>& parts);
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_FUZZ_COMMAND_CONTRACT_TEXT_H_

@@ -38,5 +38,18 @@ TEST(ContractText, OneLineADifference) {
             lines.end());
 }
 
+TEST(ContractFields, HaveValuesAndMeanings) {
+  const std::vector<ContractField> fields =
+      ContractFields(BuiltinContract(), {"qk", "writer"});
+  EXPECT_EQ(fields[0].name, "qk.scale_rule");
+  EXPECT_EQ(fields[0].value, "SCALE_RAW");
+  EXPECT_EQ(fields[0].meaning, "as stored (\"arbitrary_fp32\")");
+  EXPECT_EQ(fields[1].name, "writer.scale");
+  EXPECT_EQ(fields[1].meaning,
+            "What becomes of amax/448 (after the floor) before it is stored "
+            "and used. Here: stored as computed (vLLM before its power-of-two "
+            "change)");
+}
+
 }  // namespace
 }  // namespace mlafuzz

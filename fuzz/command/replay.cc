@@ -12,6 +12,7 @@
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/case_arguments.h"
+#include "fuzz/command/chain_replay.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
@@ -32,6 +33,8 @@ std::vector<Flag> ReplayFlags() {
   return WithTargetFlags({
       {"sanitizer", "memcheck|racecheck|...",
        "on the GPU, under compute-sanitizer"},
+      {"chain", "WRITER,GATHER,READER",
+       "run no kernels: judge named contracts on each other's rows"},
       {"repeat", "N", "runs of each case, in one process (default 1)"},
       {"case-seconds", "10s", "a case that takes longer hangs (default 10s)",
        /*hidden=*/true},
@@ -144,10 +147,40 @@ int Judge(const std::vector<CaseRun>& runs, std::size_t errors) {
   return informative ? kExitNothingFound : kExitUninformative;
 }
 
+// --chain: the oracle alone. The worst code of all cases.
+int ReplayChains(const Arguments& arguments) {
+  for (const char* flag : {"target", "writer", "gather", "convert", "decode",
+                           "backend", "flavour", "repeat"}) {
+    if (!arguments.Has(flag)) continue;
+    return UsageError(
+        absl::StrCat("replay: --chain runs no kernels; leave out "
+                     "--",
+                     flag));
+  }
+  const auto chain = ReadChain(arguments.Get("chain"));
+  if (!chain.ok()) {
+    return UsageError(absl::StrCat("replay: ", chain.status().message()));
+  }
+  const CaseArguments cases = ReadCaseArguments(arguments.positional());
+  for (const std::string& error : cases.errors) UsageError(error);
+  if (cases.cases.empty()) return kExitUsage;
+  bool found = false, informative = false;
+  for (const NamedCase& c : cases.cases) {
+    const ChainAnswer answer = ReplayChain(*chain, c.message);
+    std::printf("%s: %s\n", c.path.c_str(), answer.line.c_str());
+    found |= answer.code == kExitFound;
+    informative |= answer.code == kExitNothingFound;
+  }
+  if (!cases.errors.empty()) return kExitUsage;
+  if (found) return kExitFound;
+  return informative ? kExitNothingFound : kExitUninformative;
+}
+
 int Replay(const Arguments& arguments, const std::string&) {
   if (arguments.positional().empty()) {
     return UsageError("replay needs a case: mlafuzz replay CASE...");
   }
+  if (arguments.Has("chain")) return ReplayChains(arguments);
   const auto setup = ReadSetup(arguments);
   if (!setup.ok()) {
     return UsageError(absl::StrCat("replay: ", setup.status().message()));

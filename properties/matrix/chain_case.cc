@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <bit>
+
+#include "properties/choices.h"
+#include "properties/matrix/chain.h"
+
+namespace mlafuzz {
+namespace {
+
+// Latents whose tiles have scales of all fractions, some at the floors.
+void SetLatents(Choices& choices, Values& values) {
+  values.set_pattern(
+      choices.Pick({Values::NORMAL_RANGE, Values::NORMAL_RANGE, Values::OUTLIER,
+                    Values::OCTAVES, Values::MIDPOINTS, Values::FLOOR_EDGE,
+                    Values::POW2_SCALE, Values::MIXED}));
+  values.set_seed(choices.Below(1u << 16));
+}
+
+void SetNormal(Choices& choices, Values& values) {
+  values.set_pattern(Values::NORMAL_RANGE);
+  values.set_seed(choices.Below(1u << 16));
+}
+
+// A query of one latent column, and maybe one of rope, a head: it reads a
+// single value of a key, with the relative error of one product, where the
+// bound of a sum over 512 grows with all of them.
+void SetColumns(Choices& choices, Decode& decode) {
+  const std::uint32_t columns = 512 + decode.pe_dim();
+  const auto set = [&](std::uint32_t at) {
+    SetBits& one = *decode.mutable_q()->add_set();
+    one.set_at(at);
+    // 8, 16 or 32, of either sign.
+    one.set_bits((0x4100 + 0x80 * choices.Below(3)) | choices.Below(2) << 15);
+  };
+  for (std::uint32_t i = 0; i < decode.queries() * decode.heads(); ++i) {
+    set(columns * i + choices.Below(512));
+    if (decode.pe_dim() != 0 && choices.OneIn(2)) {
+      set(columns * i + 512 + choices.Below(decode.pe_dim()));
+    }
+  }
+}
+
+bool Accepts(const DecodeContract& decode, std::uint32_t pe_dim) {
+  return std::find(decode.pe_dims().begin(), decode.pe_dims().end(), pe_dim) !=
+         decode.pe_dims().end();
+}
+
+void SetDecode(const Chain& chain, Choices& choices, std::uint32_t slots,
+               Decode& decode) {
+  // Rows without rope are met by either kind of query, those with rope by one.
+  const DecodeContract& rules = chain.reader.decode();
+  const bool either = chain.rope != Rope::kWritten;
+  decode.set_pe_dim(either && Accepts(rules, 0) &&
+                            (!Accepts(rules, 64) || choices.OneIn(2))
+                        ? 0
+                        : 64);
+  decode.set_queries(1 + choices.Below(2));
+  // Behind the last head of q lies nothing that a stale tail could meet.
+  decode.set_heads(2 + choices.Below(2));
+  if (choices.OneIn(2)) {
+    SetColumns(choices, decode);
+  } else {
+    SetNormal(choices, *decode.mutable_q());
+  }
+  Indices& indices = *decode.mutable_indices();
+  indices.set_rows(decode.queries());
+  indices.set_width(1 + choices.Below(8));
+  // A key alone has weight 1, which no rounding changes.
+  indices.set_valid(choices.OneIn(2) ? 1 : 1 + choices.Below(indices.width()));
+  indices.set_limit(slots);
+  indices.set_seed(choices.Below(1u << 16));
+  decode.set_softmax_scale_bits(std::bit_cast<std::uint32_t>(
+      choices.Pick({1 / 24.0f, 0.0721687824f, 0.125f})));
+}
+
+void SetGather(const Chain& chain, Choices& choices, const Pool& pool,
+               Gather& gather) {
+  const std::uint32_t slots = pool.page_size() * pool.pages();
+  const std::uint32_t requests = 1 + choices.Below(2);
+  Table& table = *gather.mutable_block_table();
+  table.set_rows(requests);
+  table.set_columns(pool.pages());
+  table.mutable_pages()->set_count(requests * pool.pages());
+  table.mutable_pages()->set_order(Integers::PERMUTED);
+  table.mutable_pages()->set_seed(choices.Below(1u << 16));
+  const auto& lengths = chain.reader.gather().lengths();
+  const bool starts = std::find(lengths.begin(), lengths.end(),
+                                GatherContract::FROM_STARTS) != lengths.end();
+  std::uint32_t rows = 0;
+  for (std::uint32_t i = 0; i < requests; ++i) {
+    const std::uint32_t length = 1 + choices.Below(slots);
+    gather.add_workspace_starts(static_cast<std::int32_t>(rows));
+    if (!starts) gather.add_seq_lens(static_cast<std::int32_t>(length));
+    rows += length;
+  }
+  gather.set_dst_rows(rows);
+  gather.set_nope(chain.rope != Rope::kWritten);
+}
+
+}  // namespace
+
+bool HasCases(Layout layout) { return layout == FP8_DS_MLA; }
+
+Case ChainCase(const Chain& chain, std::uint64_t seed) {
+  Choices choices(seed);
+  Case c;
+  Pool& pool = *c.mutable_pool();
+  pool.set_page_size(choices.Pick<std::uint32_t>({1, 2, 3, 4}));
+  pool.set_pages(1 + choices.Below(3));
+  if (choices.OneIn(3)) {
+    pool.set_page_stride(656 * pool.page_size() + 16 * (1 + choices.Below(4)));
+  }
+  pool.mutable_fill()->set_kind(
+      choices.Pick({Fill::RANDOM_BYTES, Fill::ROWS, Fill::FINITE_ROWS}));
+  pool.mutable_fill()->set_seed(1 + choices.Below(1u << 16));
+  const std::uint32_t slots = pool.page_size() * pool.pages();
+  Write& write = *c.add_steps()->mutable_write();
+  write.mutable_slots()->set_count(slots);
+  write.mutable_slots()->set_order(Integers::PERMUTED);
+  write.mutable_slots()->set_seed(choices.Below(1u << 16));
+  write.set_pe_dim(chain.rope == Rope::kNone ? 0 : 64);
+  SetLatents(choices, *write.mutable_kv_c());
+  if (chain.rope == Rope::kWritten) SetNormal(choices, *write.mutable_k_pe());
+  if (chain.kernel == Kernel::kGather) {
+    SetGather(chain, choices, pool, *c.add_steps()->mutable_gather());
+  } else {
+    SetDecode(chain, choices, slots, *c.add_steps()->mutable_decode());
+  }
+  c.set_poison(choices.Below(1u << 16));
+  return c;
+}
+
+}  // namespace mlafuzz

@@ -1,0 +1,226 @@
+// What the named kernels make of each other's rows.
+#include "properties/matrix/matrix.h"
+
+#include <map>
+#include <string>
+
+#include "absl/strings/match.h"
+#include "corpus/contracts.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+const Matrix& Named() {
+  static const auto* matrix =
+      new Matrix(BuildMatrix(NamedParties(), MatrixOptions()));
+  return *matrix;
+}
+
+const Cell& CellOf(const std::string& writer, const std::string& gather,
+                   const std::string& reader) {
+  for (const Cell& cell : Named().cells) {
+    if (cell.writer == writer && cell.gather == gather &&
+        cell.reader == reader) {
+      return cell;
+    }
+  }
+  ADD_FAILURE() << writer << " " << gather << " " << reader;
+  static const auto* none = new Cell();
+  return *none;
+}
+
+void Expect(const std::string& writer, const std::string& gather,
+            const std::string& reader, CellVerdict verdict,
+            const std::string& field = "") {
+  const Cell& cell = CellOf(writer, gather, reader);
+  EXPECT_STREQ(CellVerdictName(cell.verdict), CellVerdictName(verdict))
+      << writer << " " << gather << " " << reader << ": " << cell.reason;
+  EXPECT_EQ(cell.field, field) << writer << " " << gather << " " << reader;
+}
+
+constexpr CellVerdict kAgree = CellVerdict::kAgree;
+constexpr CellVerdict kDisagree = CellVerdict::kDisagree;
+constexpr CellVerdict kRefused = CellVerdict::kRefused;
+
+// vLLM #54563.
+TEST(Matrix, TheFoundingPair) {
+  Expect("native-raw", kNobody, "dsv3_2", kDisagree, "qk.scale_rule");
+  Expect("native-raw", kNobody, "glm_nsa", kAgree);
+  Expect("native-pow2", kNobody, "dsv3_2", kAgree);
+  Expect("native-pow2", kNobody, "glm_nsa", kAgree);
+}
+
+TEST(Matrix, FlashMlaReadsPowersOfTwo) {
+  Expect("native-raw", kNobody, "flashmla-sm90", kDisagree,
+         "qk.scale_rule and v.scale_rule");
+  Expect("native-raw", kNobody, "flashmla-sm100", kDisagree,
+         "qk.scale_rule and v.scale_rule");
+  for (const char* writer : {"native-pow2", "triton-pow2", "flashmla-packer"}) {
+    Expect(writer, kNobody, "flashmla-sm90", kAgree);
+    Expect(writer, kNobody, "flashmla-sm100", kAgree);
+  }
+}
+
+// vLLM #55277: the tail is the writer's to zero, or the gather's.
+TEST(Matrix, StaleTail) {
+  for (const char* gather : {"upconvert-old", "upconvert-new"}) {
+    Expect("native-nope-stale-tail", gather, kNobody, kDisagree,
+           "writer.tail or gather.nope_tail");
+    Expect("native-raw-nope", gather, kNobody, kAgree);
+    Expect("nope-shim", gather, kNobody, kAgree);
+  }
+  Expect("native-nope-stale-tail", "upconvert-nope", kNobody, kAgree);
+  // Readers that take rope.
+  Expect("native-nope-stale-tail", kNobody, "glm_nsa", kDisagree,
+         "writer.tail");
+  Expect("native-raw-nope", kNobody, "glm_nsa", kAgree);
+  Expect("nope-shim", kNobody, "glm_nsa", kAgree);
+  // A reader that takes none.
+  Expect("native-nope-stale-tail", kNobody, "glm53_nope", kAgree);
+  Expect("native-raw", kNobody, "glm53_nope", kRefused, "decode.pe_dim");
+}
+
+// One label names two layouts.
+TEST(Matrix, LabelCollision) {
+  for (const auto& [writer, reader] : std::map<std::string, std::string>{
+           {"dsv4-cuda", "dsv3_2"}, {"native-raw", "dsv4-main"}}) {
+    Expect(writer, kNobody, reader, kRefused, "layout");
+    const std::string& reason = CellOf(writer, kNobody, reader).reason;
+    EXPECT_TRUE(absl::StrContains(reason, "row656")) << reason;
+    EXPECT_TRUE(absl::StrContains(reason, "footer584")) << reason;
+    EXPECT_TRUE(absl::StrContains(reason, "both are called \"fp8_ds_mla\""))
+        << reason;
+  }
+}
+
+TEST(Matrix, EveryTripleIsACell) {
+  std::map<PartyRole, std::size_t> count;
+  for (const MatrixParty& party : Named().parties) ++count[party.role];
+  const std::size_t readers = count[PartyRole::kReader];
+  const std::size_t gathers = count[PartyRole::kGather];
+  EXPECT_EQ(Named().cells.size(),
+            count[PartyRole::kWriter] *
+                ((readers + 1) * (gathers + 1) - 1));  // not none and none
+}
+
+TEST(Matrix, NoAgreementWithoutPower) {
+  for (const Cell& cell : Named().cells) {
+    if (cell.verdict != kAgree) continue;
+    EXPECT_FALSE(cell.informative.empty());
+    for (const auto& [field, shown] : cell.informative) {
+      EXPECT_GT(shown, 0) << cell.writer << " " << cell.reader << " " << field;
+    }
+  }
+}
+
+TEST(Matrix, NotComputedSaysWhy) {
+  for (const Cell& cell : Named().cells) {
+    EXPECT_NE(cell.reason, "") << cell.writer << " " << cell.reader;
+    if (cell.verdict == CellVerdict::kNotComputed) {
+      EXPECT_EQ(cell.field, "layout") << cell.writer << " " << cell.reader;
+    }
+  }
+}
+
+TEST(Matrix, EveryDisagreementHasAWitness) {
+  for (const Cell& cell : Named().cells) {
+    EXPECT_EQ(cell.verdict == kDisagree, !cell.witness.empty())
+        << cell.writer << " " << cell.gather << " " << cell.reader;
+  }
+}
+
+Chain RawRowsReadBy(const Contract& reader, Kernel kernel) {
+  return {PartyContract(*FindParty("native-raw")), reader, kernel,
+          Rope::kWritten};
+}
+
+bool IsMeaning(const std::string& field, Kernel kernel) {
+  for (const MeaningRule& rule : MeaningRules(kernel, Rope::kWritten)) {
+    if (rule.field == field) return true;
+  }
+  return false;
+}
+
+// Whatever a reader does to raw scales or codes shows, under that rule's name;
+// whatever else it promises its caller is no disagreement about rows.
+TEST(JudgeChain, TellsMeaningFromManners) {
+  for (const Kernel kernel : {Kernel::kGather, Kernel::kDecode}) {
+    for (const Neighbour& n : Neighbours(BuiltinContract(), kernel)) {
+      Case first;
+      const Cell cell = JudgeChain(RawRowsReadBy(n.contract, kernel),
+                                   MatrixOptions(), &first);
+      if (IsMeaning(n.field, kernel)) {
+        EXPECT_EQ(cell.verdict, kDisagree) << n.field << " " << n.changed;
+        EXPECT_EQ(cell.field, n.field) << n.changed;
+      } else {
+        EXPECT_EQ(cell.verdict, kAgree)
+            << n.field << " " << n.changed << ": " << cell.reason;
+      }
+    }
+  }
+}
+
+// All in doubt: no verdict without power.
+TEST(JudgeChain, BoundsThatAllowAnythingAgreeWithNothing) {
+  Contract reader = BuiltinContract();
+  reader.mutable_arithmetic()->Clear();
+  reader.mutable_arithmetic()->set_accumulator(Arithmetic::MMA);
+  reader.mutable_arithmetic()->set_accumulator_bits(1);
+  Case first;
+  const Cell cell =
+      JudgeChain(RawRowsReadBy(reader, Kernel::kDecode), {.cases = 8}, &first);
+  EXPECT_EQ(cell.verdict, CellVerdict::kNotComputed) << cell.reason;
+  EXPECT_EQ(cell.field, "qk.scale_rule and v.scale_rule");
+}
+
+TEST(ChainCase, FitsAndIsTheSameEachTime) {
+  for (const char* writer : {"native-raw", "native-raw-nope", "nope-shim"}) {
+    for (const char* reader : {"glm_nsa", "upconvert-old", "upconvert-new"}) {
+      const Chain chain = ChainOf(ToMatrixParty(*FindParty(writer)),
+                                  ToMatrixParty(*FindParty(reader)));
+      for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+        const Case c = ChainCase(chain, seed);
+        EXPECT_EQ(c.SerializeAsString(),
+                  ChainCase(chain, seed).SerializeAsString());
+        const absl::StatusOr<CaseImage> image = BuildImage(c);
+        ASSERT_TRUE(image.ok()) << image.status();
+        const FitResult fit = Fits(chain, *image);
+        EXPECT_EQ(fit.fit, Fit::kFits)
+            << writer << " " << reader << " " << seed << fit.reason;
+      }
+    }
+  }
+}
+
+// What is read must have been written by the chain's writer.
+TEST(Fits, RefusesRowsOfNobody) {
+  const Chain chain = ChainOf(ToMatrixParty(*FindParty("native-raw")),
+                              ToMatrixParty(*FindParty("glm_nsa")));
+  Case c;
+  c.mutable_pool()->set_page_size(1);
+  c.mutable_pool()->set_pages(2);
+  Write& write = *c.add_steps()->mutable_write();
+  write.mutable_slots()->add_values(0);
+  write.set_pe_dim(64);
+  Decode& decode = *c.add_steps()->mutable_decode();
+  decode.set_queries(1);
+  decode.set_heads(1);
+  decode.set_pe_dim(64);
+  decode.set_softmax_scale_bits(0x3d000000);
+  decode.mutable_indices()->set_rows(1);
+  decode.mutable_indices()->set_width(1);
+  decode.mutable_indices()->set_valid(1);
+  for (const int slot : {0, 1}) {
+    decode.mutable_indices()->clear_set();
+    decode.mutable_indices()->set_limit(1);
+    SetIndex& set = *decode.mutable_indices()->add_set();
+    set.set_value(slot);
+    const absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_EQ(Fits(chain, *image).fit, slot == 0 ? Fit::kFits : Fit::kOther);
+  }
+}
+
+}  // namespace
+}  // namespace mlafuzz
