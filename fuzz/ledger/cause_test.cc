@@ -59,6 +59,13 @@ TEST(CauseOf, HalfOfARuleOrAnotherValueIsWrong) {
       CauseVerdict::kWrong);
 }
 
+// Who says that it holds in some calls only has not said that it is the cause.
+TEST(CauseOf, AnotherRuleWithAConditionIsNoClaim) {
+  Failure found = Found("decode", "decode-out", "qk.scale_rule=POW2");
+  found.set_conditional(true);
+  EXPECT_EQ(CauseOf(kField, found), CauseVerdict::kUnknown);
+}
+
 TEST(CauseOf, AnotherKernelIsWrongWhateverIsSaid) {
   EXPECT_EQ(CauseOf(kField, Found("writer", "writer-row", "other")),
             CauseVerdict::kWrong);
