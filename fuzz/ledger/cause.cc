@@ -40,6 +40,7 @@ bool HasName(const LedgerEntry& entry) {
 
 bool IsTheLedgers(const LedgerEntry& entry, absl::string_view key) {
   key = WithoutKernel(key);
+  if (!entry.true_as_well.empty() && key == entry.true_as_well) return true;
   if (!entry.field.empty()) {
     const std::vector<std::string> parts = absl::StrSplit(key, '+');
     return Sorted(parts) == Rules(entry);

@@ -28,6 +28,11 @@ LedgerEntry Rule(std::string target, std::vector<std::string> properties,
   return entry;
 }
 
+LedgerEntry TrueAsWell(std::string key, LedgerEntry entry) {
+  entry.true_as_well = std::move(key);
+  return entry;
+}
+
 // One that takes the scales of both sides by `rule`.
 LedgerEntry BothScales(std::string target, const std::string& rule,
                        std::string source) {
@@ -117,8 +122,10 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
       Fault("mutant:valid-count-as-length", outputs, "key-count-for-length",
             "vllm-project/vllm#48364, padding taken to be behind"),
       Fault("mutant:masked-score-zero", outputs, "", "operator: dropped mask"),
-      Fault("mutant:tail-lanes-join-max", {kDecodeOut, kMemory, "two-poison"},
-            "rows-past-length-read", "vllm-project/vllm#53856"),
+      TrueAsWell("rows-past-length-read",
+                 Fault("mutant:tail-lanes-join-max",
+                       {kDecodeOut, kMemory, "two-poison"}, "",
+                       "vllm-project/vllm#53856")),
       Fault("mutant:length-of-first-query", {kDecodeOut, kDecodeLse, kMemory},
             "length-of-first-query", "sgl-project/sglang#16678"),
       // Softmax.

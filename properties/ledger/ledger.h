@@ -32,6 +32,9 @@ struct LedgerEntry {
   // One of the first, which every selftest runs; the rest are run by `mlafuzz
   // ledger` alone.
   bool core = false;
+  // A key that is true of it as well, but of which few cases speak: lanes that
+  // raise the maximum have been read first.
+  std::string true_as_well;
 };
 
 // One entry for every wrong target of AllTargets().
