@@ -49,8 +49,8 @@ void ReadToken(const PageRead& read, const std::uint8_t* page, std::int64_t row,
 
 bool ReadPages(const PageRead& read, absl::Span<std::uint16_t> values) {
   const PageLayout& layout = *read.layout;
-  const std::size_t columns =
-      static_cast<std::size_t>(layout.codes + layout.rope);
+  const std::size_t columns = static_cast<std::size_t>(layout.codes) +
+                              static_cast<std::size_t>(layout.rope);
   if (read.row_stride != 0 && layout.place == PageLayout::Place::kBehindRows) {
     return false;
   }
