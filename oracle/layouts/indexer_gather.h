@@ -36,8 +36,7 @@ struct IndexerGatherFaults {
 
 // `codes` and `scales` hold what was there before; scales are raw bytes,
 // tiles() * 4 a row. False, with both as they were, if a row's page lies
-// outside of table or cache, or a row outside of `codes` or `scales`: of that
-// nothing follows.
+// outside of table or cache: of that nothing follows.
 bool GatherIndexer(const IndexerGather& gather, IndexerGatherFaults faults,
                    absl::Span<std::uint8_t> codes,
                    absl::Span<std::uint8_t> scales);

@@ -57,10 +57,10 @@ void WriteToken(const Quantiser& quantiser, const PageWrite& write,
 
 bool WritePages(const WriterContract& contract, const PageWrite& write,
                 absl::Span<std::uint8_t> pool) {
-  // What is left behind the first page; negative if that does not fit.
-  const std::int64_t room = static_cast<std::int64_t>(pool.size()) -
-                            write.layout->PageBytes(write.page_size);
-  const std::int64_t pages = room < 0 ? 0 : room / write.page_stride + 1;
+  const std::int64_t pages = (static_cast<std::int64_t>(pool.size()) -
+                              write.layout->PageBytes(write.page_size)) /
+                                 write.page_stride +
+                             1;
   for (std::int64_t token = 0; token < write.tokens; ++token) {
     const std::int64_t slot = write.slots[static_cast<std::size_t>(token)];
     if (Skips(contract, slot)) continue;
