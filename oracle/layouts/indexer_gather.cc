@@ -48,16 +48,29 @@ bool GatherIndexer(const IndexerGather& g, IndexerGatherFaults faults,
   if (!PlanRows(g, &rows)) return false;
   const PageLayout& layout = *g.layout;
   const std::int64_t scale_bytes = layout.tiles() * layout.scale_bytes();
+  const auto scales_at = [&](std::int64_t row) {
+    return faults.scales_by_code_stride
+               ? row * g.dst_stride / layout.tile * layout.scale_bytes()
+               : row * scale_bytes;
+  };
+  std::vector<bool> owned(static_cast<std::size_t>(g.rows));
+  for (const Row& row : rows) {
+    if (row.row * g.dst_stride + layout.codes >
+            static_cast<std::int64_t>(codes.size()) ||
+        scales_at(row.row) + scale_bytes >
+            static_cast<std::int64_t>(scales.size()) ||
+        owned[static_cast<std::size_t>(row.row)]) {
+      return false;
+    }
+    owned[static_cast<std::size_t>(row.row)] = true;
+  }
   for (const Row& row : rows) {
     const std::int64_t from =
         faults.codes_from_boundary ? row.codes / 16 * 16 : row.codes;
     std::copy_n(g.cache.begin() + from, layout.codes,
                 codes.begin() + row.row * g.dst_stride);
-    const std::int64_t to =
-        faults.scales_by_code_stride
-            ? row.row * g.dst_stride / layout.tile * layout.scale_bytes()
-            : row.row * scale_bytes;
-    std::copy_n(g.cache.begin() + row.scales, scale_bytes, scales.begin() + to);
+    std::copy_n(g.cache.begin() + row.scales, scale_bytes,
+                scales.begin() + scales_at(row.row));
   }
   return true;
 }

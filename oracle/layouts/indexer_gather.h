@@ -35,8 +35,9 @@ struct IndexerGatherFaults {
 };
 
 // `codes` and `scales` hold what was there before; scales are raw bytes,
-// tiles() * 4 a row. False, with both as they were, if a row's page lies
-// outside of table or cache: of that nothing follows.
+// tiles() * 4 a row. False, with both as they were, where nothing follows: a
+// row's page lies outside of table or cache, a row or its scales outside of the
+// outputs, or two requests own a row.
 bool GatherIndexer(const IndexerGather& gather, IndexerGatherFaults faults,
                    absl::Span<std::uint8_t> codes,
                    absl::Span<std::uint8_t> scales);

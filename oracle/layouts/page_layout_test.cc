@@ -15,6 +15,9 @@ class EachLayout : public testing::TestWithParam<const PageLayout*> {};
 // once, and what none names is padding.
 TEST_P(EachLayout, EveryByteIsOneThing) {
   const PageLayout& layout = *GetParam();
+  // As many as oracle/quantise.h takes at once.
+  ASSERT_LE(layout.tile, 128);
+  ASSERT_EQ(layout.codes % layout.tile, 0);
   for (const std::int64_t size : {1, 2, 7, 16, 64, 256}) {
     std::vector<char> page(static_cast<std::size_t>(layout.PageBytes(size)),
                            '.');

@@ -10,8 +10,21 @@ namespace mlafuzz::oracle {
 namespace {
 
 bool Skips(const WriterContract& contract, std::int64_t slot) {
-  return contract.slots() == WriterContract::MINUS_ONE_SKIPPED ? slot == -1
-                                                               : slot < 0;
+  switch (contract.slots()) {
+    case WriterContract::NEGATIVE_SKIPPED:
+      return slot < 0;
+    case WriterContract::MINUS_ONE_SKIPPED:
+      return slot == -1;
+    default:
+      return false;
+  }
+}
+
+// Whole pages that a pool of `size` bytes has.
+std::int64_t PagesOf(const PageWrite& write, std::size_t size) {
+  const std::int64_t beyond = static_cast<std::int64_t>(size) -
+                              write.layout->PageBytes(write.page_size);
+  return beyond < 0 ? 0 : beyond / write.page_stride + 1;
 }
 
 void StoreScale(PageLayout::Scales kind, float scale, std::uint8_t* to) {
@@ -57,10 +70,12 @@ void WriteToken(const Quantiser& quantiser, const PageWrite& write,
 
 bool WritePages(const WriterContract& contract, const PageWrite& write,
                 absl::Span<std::uint8_t> pool) {
-  const std::int64_t pages = (static_cast<std::int64_t>(pool.size()) -
-                              write.layout->PageBytes(write.page_size)) /
-                                 write.page_stride +
-                             1;
+  if (contract.slots() == WriterContract::SLOTS_UNSPECIFIED ||
+      (write.layout->scales == PageLayout::Scales::kUe8m0 &&
+       contract.scale() != WriterContract::POW2_CEIL)) {
+    return false;
+  }
+  const std::int64_t pages = PagesOf(write, pool.size());
   for (std::int64_t token = 0; token < write.tokens; ++token) {
     const std::int64_t slot = write.slots[static_cast<std::size_t>(token)];
     if (Skips(contract, slot)) continue;

@@ -29,11 +29,12 @@ struct PageWrite {
 };
 
 // What a writer of this contract leaves in `pool`, which holds what was there
-// before. Of the contract: the rules of scales and codes (oracle/quantise.h)
-// and `slots`, of which NEGATIVE_SKIPPED and MINUS_ONE_SKIPPED are known.
-// Padding of a token's footer entry is written 0 (vLLM's insert); padding of
-// pages is kept. False, with the pool as it was, if a slot that is not skipped
-// lies outside of it: the caller's duty, of which nothing follows.
+// before. Of the contract: the rules of scales and codes (oracle/quantise.h),
+// and which slots it skips. Padding of a token's footer entry is written 0
+// (vLLM's insert); padding of pages is kept. False, with the pool as it was,
+// where nothing follows: a slot that is not skipped lies outside of the pool,
+// the contract does not say which are skipped, or its scales are no powers of
+// two and the layout has no room for others.
 bool WritePages(const WriterContract& contract, const PageWrite& write,
                 absl::Span<std::uint8_t> pool);
 

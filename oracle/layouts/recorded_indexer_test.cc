@@ -184,30 +184,64 @@ TEST(RecordedIndexer, AnotherRuleIsBelied) {
               w.set_inf(WriterContract::INF_SATURATES);
             }),
             0);
+  EXPECT_GT(belied([](WriterContract& w) { w.set_scale(WriterContract::RAW); }),
+            0);
   EXPECT_GT(belied([](WriterContract& w) {
               w.set_negative_zero(WriterContract::NEGATIVE_ZERO_POSITIVE);
             }),
             0);
 }
 
-TEST(RecordedIndexer, ASlotPastThePoolSaysNothing) {
-  const Json c = Cases("indexer_write")[0];
-  const std::vector<std::uint16_t> k(128);
-  const std::vector<std::int64_t> slots = {2 * 64};
-  Bytes pool = Array<std::uint8_t>(c, "cache_before");
-  const Bytes before = pool;
-  EXPECT_FALSE(WritePages(Conventions(false),
-                          {.layout = &kIndexer132,
-                           .page_size = 64,
-                           .page_stride = 64 * 132,
-                           .input = DType::BF16,
-                           .latent = k,
-                           .stride = 128,
-                           .rope = {},
-                           .rope_stride = 0,
-                           .tokens = 1,
-                           .slots = slots},
-                          absl::MakeSpan(pool)));
+// One token of ones into `slot`.
+bool Write(const PageLayout& layout, const WriterContract& contract,
+           std::int64_t slot, Bytes* pool) {
+  const std::vector<std::uint16_t> ones(512, 0x3f80);
+  const std::vector<std::int64_t> slots = {slot};
+  return WritePages(contract,
+                    {.layout = &layout,
+                     .page_size = 4,
+                     .page_stride = layout.PageBytes(4),
+                     .input = DType::BF16,
+                     .latent = ones,
+                     .stride = 512,
+                     .rope = ones,
+                     .rope_stride = 64,
+                     .tokens = 1,
+                     .slots = slots},
+                    absl::MakeSpan(*pool));
+}
+
+TEST(WritePages, WhereNothingFollowsThePoolStays) {
+  const Bytes before(2 * 4 * 132, 0xa5);
+  Bytes pool = before;
+  EXPECT_FALSE(Write(kIndexer132, Conventions(false), 8, &pool));
+  EXPECT_EQ(pool, before);
+  // Less than a page.
+  Bytes less(100, 0xa5);
+  EXPECT_FALSE(Write(kIndexer132, Conventions(false), 0, &less));
+  EXPECT_EQ(less, Bytes(100, 0xa5));
+  // An exponent alone cannot hold a scale that is no power of two.
+  Bytes footer(kFooter584.PageBytes(4), 0xa5);
+  EXPECT_FALSE(Write(kFooter584, Conventions(false), 0, &footer));
+  EXPECT_TRUE(Write(kFooter584, Conventions(true), 0, &footer));
+  WriterContract unsaid = Conventions(false);
+  unsaid.clear_slots();
+  EXPECT_FALSE(Write(kIndexer132, unsaid, 0, &pool));
+}
+
+// The insert in Triton skips -1 alone (vllm/models/deepseek_v4/common/ops/
+// cache_utils.py); another negative slot is an address before the pool.
+TEST(WritePages, MinusOneAloneMayBeSkipped) {
+  WriterContract contract = Conventions(true);
+  contract.set_slots(WriterContract::MINUS_ONE_SKIPPED);
+  const Bytes before(kFooter584.PageBytes(4), 0xa5);
+  Bytes pool = before;
+  EXPECT_TRUE(Write(kFooter584, contract, -1, &pool));
+  EXPECT_EQ(pool, before);
+  EXPECT_FALSE(Write(kFooter584, contract, -2, &pool));
+  EXPECT_EQ(pool, before);
+  contract.set_slots(WriterContract::NEGATIVE_SKIPPED);
+  EXPECT_TRUE(Write(kFooter584, contract, -2, &pool));
   EXPECT_EQ(pool, before);
 }
 
@@ -282,23 +316,41 @@ TEST(RecordedIndexer, WrongGathersAreWrongInTheWayThatIsNamed) {
   EXPECT_EQ(stride, 1);
 }
 
-TEST(RecordedIndexer, APageOutsideOfTheCacheSaysNothing) {
-  const Bytes cache(132);
-  const std::vector<std::int32_t> table = {1};
-  const std::vector<std::int32_t> starts = {0, 1};
-  Bytes codes(128, 0x5a), scales(4, 0x5a);
-  EXPECT_FALSE(GatherIndexer({.layout = &kIndexer132,
-                              .page_size = 1,
-                              .page_stride = 132,
-                              .cache = cache,
-                              .table = table,
-                              .table_width = 1,
-                              .starts = starts,
-                              .rows = 1,
-                              .dst_stride = 128},
-                             {}, absl::MakeSpan(codes),
-                             absl::MakeSpan(scales)));
-  EXPECT_EQ(codes, Bytes(128, 0x5a));
+bool GatherPages(std::vector<std::int32_t> table,
+                 std::vector<std::int32_t> starts, std::int64_t rows,
+                 std::int64_t dst_stride, IndexerGatherFaults faults,
+                 Bytes* codes, Bytes* scales) {
+  const Bytes cache(2 * 132);
+  return GatherIndexer({.layout = &kIndexer132,
+                        .page_size = 1,
+                        .page_stride = 132,
+                        .cache = cache,
+                        .table = table,
+                        .table_width = 1,
+                        .starts = starts,
+                        .rows = rows,
+                        .dst_stride = dst_stride},
+                       faults, absl::MakeSpan(*codes), absl::MakeSpan(*scales));
+}
+
+TEST(GatherIndexer, WhereNothingFollowsTheOutputsStay) {
+  const Bytes untouched(2 * 256, 0x5a), no_scales(2 * 4, 0x5a);
+  Bytes codes = untouched, scales = no_scales;
+  // A page outside of the cache.
+  EXPECT_FALSE(GatherPages({2}, {0, 1}, 1, 128, {}, &codes, &scales));
+  EXPECT_FALSE(GatherPages({-1}, {0, 1}, 1, 128, {}, &codes, &scales));
+  // A second column of a table that has one.
+  EXPECT_FALSE(GatherPages({1}, {0, 2}, 2, 128, {}, &codes, &scales));
+  // A row of two requests.
+  EXPECT_FALSE(
+      GatherPages({0, 1, 0}, {0, 1, 0, 1}, 2, 128, {}, &codes, &scales));
+  // Scales that the codes' stride sends past their tensor: the second row's
+  // would lie at element 2.
+  EXPECT_FALSE(GatherPages({0, 1}, {0, 1, 2}, 2, 256,
+                           {.scales_by_code_stride = true}, &codes, &scales));
+  EXPECT_EQ(codes, untouched);
+  EXPECT_EQ(scales, no_scales);
+  EXPECT_TRUE(GatherPages({0, 1}, {0, 1, 2}, 2, 256, {}, &codes, &scales));
 }
 
 // ---- DeepSeek-V4's insert
