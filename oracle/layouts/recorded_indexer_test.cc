@@ -353,34 +353,6 @@ TEST(GatherIndexer, WhereNothingFollowsTheOutputsStay) {
   EXPECT_TRUE(GatherPages({0, 1}, {0, 1, 2}, 2, 256, {}, &codes, &scales));
 }
 
-// Where scales follow the stride of codes, those of vLLM's own size end early.
-TEST(RecordedIndexer, ARowOutsideOfTheOutputSaysNothing) {
-  const Bytes cache(2 * 132);
-  const std::vector<std::int32_t> table = {0, 1};
-  const std::vector<std::int32_t> starts = {0, 2};
-  const Bytes before(256 + 128, 0x5a);
-  for (const bool by_stride : {false, true}) {
-    Bytes codes = before, scales(8, 0x5a);
-    const auto gathers = [&](std::size_t code_bytes) {
-      return GatherIndexer({.layout = &kIndexer132,
-                            .page_size = 1,
-                            .page_stride = 132,
-                            .cache = cache,
-                            .table = table,
-                            .table_width = 2,
-                            .starts = starts,
-                            .rows = 2,
-                            .dst_stride = 256},
-                           {.scales_by_code_stride = by_stride},
-                           absl::MakeSpan(codes).first(code_bytes),
-                           absl::MakeSpan(scales));
-    };
-    EXPECT_FALSE(gathers(256 + 127));
-    EXPECT_EQ(codes, before);
-    EXPECT_EQ(gathers(256 + 128), !by_stride);
-  }
-}
-
 // ---- DeepSeek-V4's insert
 
 Bytes Insert(const Json& c, const WriterContract& contract) {
