@@ -20,7 +20,8 @@ constexpr int kRead = 1;
 
 std::vector<std::uint8_t> Written(const Chain& chain, const CaseImage& image) {
   Expectation e = Expect(chain.writer, image, kWrite, image.pool.bytes);
-  return e.pool.empty() ? image.pool.bytes : std::move(e.pool);
+  if (e.pool.empty()) return image.pool.bytes;
+  return std::move(e.pool);
 }
 
 bool RopeFits(const Chain& chain, const Case& c) {

@@ -330,8 +330,11 @@ Cell JudgeChain(const Chain& chain, const MatrixOptions& options, Case* first) {
         MakeExample(ChainCase(chain, static_cast<std::uint64_t>(seed)));
     if (!e.has_value()) continue;
     FitResult fit = Fits(chain, e->image);
-    if (fit.fit == Fit::kRefused) refusal = std::move(fit);
-    if (fit.fit == Fit::kFits) examples.push_back(*std::move(e));
+    if (fit.fit == Fit::kFits) {
+      examples.push_back(*std::move(e));
+    } else if (fit.fit == Fit::kRefused) {
+      refusal = std::move(fit);
+    }
   }
   cell.cases = static_cast<int>(examples.size());
   if (examples.empty()) {
