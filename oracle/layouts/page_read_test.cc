@@ -1,7 +1,6 @@
 #include "oracle/layouts/page_read.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <fstream>
@@ -16,27 +15,13 @@
 #include "oracle/bf16.h"
 #include "oracle/layouts/page_layout.h"
 #include "oracle/layouts/page_write.h"
+#include "oracle/layouts/vllm_conventions.h"
 
 namespace mlafuzz::oracle {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 using Words = std::vector<std::uint16_t>;
-
-WriterContract Pow2WithFlooredAmax() {
-  WriterContract w;
-  w.set_scale(WriterContract::POW2_CEIL);
-  w.set_scale_division(WriterContract::DIVIDE_BY_448);
-  w.set_floor(WriterContract::FLOOR_ON_AMAX);
-  w.set_floor_bits(std::bit_cast<std::uint32_t>(1e-4f));
-  w.set_code_division(WriterContract::CODE_DIVIDE);
-  w.set_code_rounding(WriterContract::NEAREST_EVEN);
-  w.set_nan(WriterContract::NAN_CODE_7F);
-  w.set_inf(WriterContract::INF_SCALE);
-  w.set_negative_zero(WriterContract::NEGATIVE_ZERO_KEPT);
-  w.set_slots(WriterContract::NEGATIVE_SKIPPED);
-  return w;
-}
 
 class EachLayout : public testing::TestWithParam<const PageLayout*> {};
 
@@ -65,7 +50,7 @@ TEST_P(EachLayout, WhatIsWrittenIsReadBack) {
   std::vector<std::int64_t> slots;
   for (std::int64_t t = 0; t < tokens; ++t) slots.push_back(tokens - 1 - t);
   Bytes pool(static_cast<std::size_t>(3 * stride), 0xa5);
-  ASSERT_TRUE(WritePages(Pow2WithFlooredAmax(),
+  ASSERT_TRUE(WritePages(VllmConventions(/*pow2=*/true),
                          {.layout = &layout,
                           .page_size = size,
                           .page_stride = stride,

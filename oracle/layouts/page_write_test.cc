@@ -1,28 +1,22 @@
 #include "oracle/layouts/page_write.h"
 
-#include <bit>
 #include <cstdint>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "gtest/gtest.h"
+#include "oracle/layouts/vllm_conventions.h"
 
 namespace mlafuzz::oracle {
 namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-// What vLLM's three inserts of DeepSeek-V4 have in common.
+// What vLLM's three inserts of DeepSeek-V4 have in common: NaN passes through a
+// clamp.
 WriterContract Insert() {
-  WriterContract w;
-  w.set_scale(WriterContract::POW2_CEIL);
-  w.set_scale_division(WriterContract::DIVIDE_BY_448);
-  w.set_floor(WriterContract::FLOOR_ON_AMAX);
-  w.set_floor_bits(std::bit_cast<std::uint32_t>(1e-4f));
-  w.set_code_rounding(WriterContract::NEAREST_EVEN);
+  WriterContract w = VllmConventions(/*pow2=*/true);
   w.set_nan(WriterContract::NAN_TO_MINUS_448);
-  w.set_inf(WriterContract::INF_SCALE);
-  w.set_negative_zero(WriterContract::NEGATIVE_ZERO_KEPT);
   return w;
 }
 
@@ -134,6 +128,18 @@ TEST(Insert, AllZeroAndTheSmallestScale) {
   EXPECT_EQ(zero.pool[4 * 576 + 15], 0);     // the entry's padding
   EXPECT_EQ(zero.pool[4 * 576 + 16], 0xa5);  // the next one's scale
   EXPECT_EQ(zero.pool[4 * 576 + 32], 0xa5);  // the page's padding
+}
+
+TEST(WritePages, ContractsFromWhichNothingFollows) {
+  const std::vector<std::uint16_t> latent(448, 0x3f80);
+  const std::size_t bytes = static_cast<std::size_t>(kFooter584.PageBytes(4));
+  // An exponent alone cannot hold a scale that is no power of two.
+  WriterContract raw = CudaInsert();
+  raw.set_scale(WriterContract::RAW);
+  EXPECT_FALSE(Write(raw, latent, {0}, 4, bytes).written);
+  WriterContract unsaid = CudaInsert();
+  unsaid.clear_slots();
+  EXPECT_FALSE(Write(unsaid, latent, {0}, 4, bytes).written);
 }
 
 // A pool that holds no whole page has no slot.

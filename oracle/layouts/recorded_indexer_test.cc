@@ -2,7 +2,6 @@
 // cache and DeepSeek-V4's footer layout: every byte of 37 recorded cases. See
 // testdata/README.md.
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -18,6 +17,7 @@
 #include "oracle/layouts/interleaved_rope.h"
 #include "oracle/layouts/page_layout.h"
 #include "oracle/layouts/page_write.h"
+#include "oracle/layouts/vllm_conventions.h"
 
 namespace mlafuzz::oracle {
 namespace {
@@ -64,24 +64,6 @@ const PageLayout& IndexerOf(const Json& c) {
   return c.at("head_dim") == 128 ? kIndexer132 : kIndexer264;
 }
 
-// vLLM's conventions for both: amax is floored, at 1e-4; every negative slot is
-// skipped.
-WriterContract Conventions(bool pow2) {
-  WriterContract w;
-  w.set_scale(pow2 ? WriterContract::POW2_CEIL : WriterContract::RAW);
-  w.set_scale_division(WriterContract::DIVIDE_BY_448);
-  w.set_floor(WriterContract::FLOOR_ON_AMAX);
-  w.set_floor_bits(std::bit_cast<std::uint32_t>(1e-4f));
-  w.set_code_division(WriterContract::CODE_DIVIDE);
-  w.set_code_rounding(WriterContract::NEAREST_EVEN);
-  w.set_nan(WriterContract::NAN_CODE_7F);
-  w.set_inf(WriterContract::INF_SCALE);
-  w.set_negative_zero(WriterContract::NEGATIVE_ZERO_KEPT);
-  w.set_fp16_amax(WriterContract::FP16_MAGNITUDE);
-  w.set_slots(WriterContract::NEGATIVE_SKIPPED);
-  return w;
-}
-
 // The number of bytes in which `got` differs; the first is told.
 std::string Difference(const Bytes& want, const Bytes& got) {
   if (want.size() != got.size()) return "sizes differ";
@@ -123,10 +105,10 @@ TEST(RecordedIndexer, EveryWrittenByteIsPredicted) {
   int cases = 0;
   for (const Json& c : Cases("indexer_write")) {
     if (c.contains("expected_bug")) continue;
-    EXPECT_EQ(
-        Difference(Array<std::uint8_t>(c, "cache_after"),
-                   WriteIndexer(c, Conventions(c.at("scale_fmt") == "ue8m0"))),
-        "")
+    EXPECT_EQ(Difference(Array<std::uint8_t>(c, "cache_after"),
+                         WriteIndexer(
+                             c, VllmConventions(c.at("scale_fmt") == "ue8m0"))),
+              "")
         << c.at("id");
     ++cases;
   }
@@ -139,7 +121,7 @@ TEST(RecordedIndexer, TheFp16WriterIsTheOneOfRawBits) {
   for (const Json& c : Cases("indexer_write")) {
     if (!c.contains("expected_bug")) continue;
     const Bytes after = Array<std::uint8_t>(c, "cache_after");
-    WriterContract contract = Conventions(false);
+    WriterContract contract = VllmConventions(false);
     EXPECT_NE(Difference(after, WriteIndexer(c, contract)), "");
     contract.set_fp16_amax(WriterContract::FP16_RAW_BITS);
     EXPECT_EQ(Difference(after, WriteIndexer(c, contract)), "");
@@ -155,7 +137,7 @@ TEST(RecordedIndexer, AnotherRuleIsBelied) {
     int wrong = 0;
     for (const Json& c : Cases("indexer_write")) {
       if (c.contains("expected_bug")) continue;
-      WriterContract contract = Conventions(c.at("scale_fmt") == "ue8m0");
+      WriterContract contract = VllmConventions(c.at("scale_fmt") == "ue8m0");
       change(contract);
       wrong += !Difference(Array<std::uint8_t>(c, "cache_after"),
                            WriteIndexer(c, contract))
@@ -190,59 +172,6 @@ TEST(RecordedIndexer, AnotherRuleIsBelied) {
               w.set_negative_zero(WriterContract::NEGATIVE_ZERO_POSITIVE);
             }),
             0);
-}
-
-// One token of ones into `slot`.
-bool Write(const PageLayout& layout, const WriterContract& contract,
-           std::int64_t slot, Bytes* pool) {
-  const std::vector<std::uint16_t> ones(512, 0x3f80);
-  const std::vector<std::int64_t> slots = {slot};
-  return WritePages(contract,
-                    {.layout = &layout,
-                     .page_size = 4,
-                     .page_stride = layout.PageBytes(4),
-                     .input = DType::BF16,
-                     .latent = ones,
-                     .stride = 512,
-                     .rope = ones,
-                     .rope_stride = 64,
-                     .tokens = 1,
-                     .slots = slots},
-                    absl::MakeSpan(*pool));
-}
-
-TEST(WritePages, WhereNothingFollowsThePoolStays) {
-  const Bytes before(2 * 4 * 132, 0xa5);
-  Bytes pool = before;
-  EXPECT_FALSE(Write(kIndexer132, Conventions(false), 8, &pool));
-  EXPECT_EQ(pool, before);
-  // Less than a page.
-  Bytes less(100, 0xa5);
-  EXPECT_FALSE(Write(kIndexer132, Conventions(false), 0, &less));
-  EXPECT_EQ(less, Bytes(100, 0xa5));
-  // An exponent alone cannot hold a scale that is no power of two.
-  Bytes footer(kFooter584.PageBytes(4), 0xa5);
-  EXPECT_FALSE(Write(kFooter584, Conventions(false), 0, &footer));
-  EXPECT_TRUE(Write(kFooter584, Conventions(true), 0, &footer));
-  WriterContract unsaid = Conventions(false);
-  unsaid.clear_slots();
-  EXPECT_FALSE(Write(kIndexer132, unsaid, 0, &pool));
-}
-
-// The insert in Triton skips -1 alone (vllm/models/deepseek_v4/common/ops/
-// cache_utils.py); another negative slot is an address before the pool.
-TEST(WritePages, MinusOneAloneMayBeSkipped) {
-  WriterContract contract = Conventions(true);
-  contract.set_slots(WriterContract::MINUS_ONE_SKIPPED);
-  const Bytes before(kFooter584.PageBytes(4), 0xa5);
-  Bytes pool = before;
-  EXPECT_TRUE(Write(kFooter584, contract, -1, &pool));
-  EXPECT_EQ(pool, before);
-  EXPECT_FALSE(Write(kFooter584, contract, -2, &pool));
-  EXPECT_EQ(pool, before);
-  contract.set_slots(WriterContract::NEGATIVE_SKIPPED);
-  EXPECT_TRUE(Write(kFooter584, contract, -2, &pool));
-  EXPECT_EQ(pool, before);
 }
 
 // ---- its gather
@@ -316,43 +245,6 @@ TEST(RecordedIndexer, WrongGathersAreWrongInTheWayThatIsNamed) {
   EXPECT_EQ(stride, 1);
 }
 
-bool GatherPages(std::vector<std::int32_t> table,
-                 std::vector<std::int32_t> starts, std::int64_t rows,
-                 std::int64_t dst_stride, IndexerGatherFaults faults,
-                 Bytes* codes, Bytes* scales) {
-  const Bytes cache(2 * 132);
-  return GatherIndexer({.layout = &kIndexer132,
-                        .page_size = 1,
-                        .page_stride = 132,
-                        .cache = cache,
-                        .table = table,
-                        .table_width = 1,
-                        .starts = starts,
-                        .rows = rows,
-                        .dst_stride = dst_stride},
-                       faults, absl::MakeSpan(*codes), absl::MakeSpan(*scales));
-}
-
-TEST(GatherIndexer, WhereNothingFollowsTheOutputsStay) {
-  const Bytes untouched(2 * 256, 0x5a), no_scales(2 * 4, 0x5a);
-  Bytes codes = untouched, scales = no_scales;
-  // A page outside of the cache.
-  EXPECT_FALSE(GatherPages({2}, {0, 1}, 1, 128, {}, &codes, &scales));
-  EXPECT_FALSE(GatherPages({-1}, {0, 1}, 1, 128, {}, &codes, &scales));
-  // A second column of a table that has one.
-  EXPECT_FALSE(GatherPages({1}, {0, 2}, 2, 128, {}, &codes, &scales));
-  // A row of two requests.
-  EXPECT_FALSE(
-      GatherPages({0, 1, 0}, {0, 1, 0, 1}, 2, 128, {}, &codes, &scales));
-  // Scales that the codes' stride sends past their tensor: the second row's
-  // would lie at element 2.
-  EXPECT_FALSE(GatherPages({0, 1}, {0, 1, 2}, 2, 256,
-                           {.scales_by_code_stride = true}, &codes, &scales));
-  EXPECT_EQ(codes, untouched);
-  EXPECT_EQ(scales, no_scales);
-  EXPECT_TRUE(GatherPages({0, 1}, {0, 1, 2}, 2, 256, {}, &codes, &scales));
-}
-
 // ---- DeepSeek-V4's insert
 
 Bytes Insert(const Json& c, const WriterContract& contract) {
@@ -388,7 +280,7 @@ Bytes Insert(const Json& c, const WriterContract& contract) {
 
 // NaN passes through the clamp to -448.
 WriterContract InsertConventions() {
-  WriterContract w = Conventions(true);
+  WriterContract w = VllmConventions(true);
   w.set_nan(WriterContract::NAN_TO_MINUS_448);
   return w;
 }
@@ -419,7 +311,7 @@ TEST(RecordedInsert, ThePackersConventionsAreBelied) {
   WriterContract floor = InsertConventions();
   floor.set_floor(WriterContract::FLOOR_ON_SCALE);
   EXPECT_GT(belied(floor), 0);
-  EXPECT_GT(belied(Conventions(true)), 0);
+  EXPECT_GT(belied(VllmConventions(true)), 0);
 }
 
 }  // namespace
