@@ -107,6 +107,7 @@ bool FindingSet::Settle(std::size_t number, const SettleResult& result,
   finding.heard = result.heard();
   finding.alike = result.alike();
   finding.others = result.others();
+  finding.contradicted = result.contradicted();
   if (result.withdrawn()) {
     Withdraw(result, finding);
     *renamed = std::exchange(finding.id, "");

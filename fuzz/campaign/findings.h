@@ -35,6 +35,8 @@ struct Finding {
   std::uint64_t heard = 0;
   std::uint64_t alike = 0;
   std::uint64_t others = 0;  // of the further cases, that failed otherwise
+  // Of them, that are right where the cause should show.
+  std::uint64_t contradicted = 0;
   // The claim that its case made alone, and too few others: no cause's name any
   // more, but its case still fails by it.
   std::string withdrawn;

@@ -115,6 +115,15 @@ absl::Status Read(const Arguments& arguments, LedgerOptions& options) {
     const auto program = BaselineProgram();
     if (!program.ok()) return program.status();
     options.run_baseline = *program;
+    options.baseline_seeds = options.seeds;
+    if (absl::Status s = ReadNumber(arguments, "baseline-seeds", 1,
+                                    options.seeds, &options.baseline_seeds);
+        !s.ok()) {
+      return s;
+    }
+  } else if (arguments.Has("baseline-seeds")) {
+    return absl::InvalidArgumentError(
+        "--baseline-seeds says how often --baselines run; it needs that flag");
   }
   const auto engine =
       FindEngine(arguments.Has("flavour") ? arguments.Get("flavour") : "plain");
@@ -180,6 +189,7 @@ Command LedgerCommand() {
            {"groups", nullptr,
             "also count what a campaign that goes on takes one fault for"},
            {"baselines", nullptr, "other people's tests beside them"},
+           {"baseline-seeds", "N", "runs of each (default: --seeds)"},
            {"core", nullptr, "of the wrong kernels only the selftest's"},
            {"json", "FILE", "the result, for programs"},
            {"html", "FILE", "the result as a page with a kill matrix"},

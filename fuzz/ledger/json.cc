@@ -48,6 +48,9 @@ Json SeedJson(const SeedRun& run) {
   json["property"] = run.property;
   json["key"] = run.key;
   if (!run.also.empty()) json["cause_may_be"] = run.also;
+  json["settled_by"] = {{"alike", run.alike},
+                        {"others", run.others},
+                        {"contradicted", run.contradicted}};
   return json;
 }
 
@@ -127,15 +130,17 @@ Json LedgerJson(const LedgerResult& result) {
   json["seconds"] = result.seconds;
   json["interrupted"] = result.interrupted;
   json["exit_code"] = LedgerExitCode(result);
+  if (!result.errors.empty()) json["errors"] = result.errors;
   Json& mutants = json["mutants"] = Json::array();
   for (const MutantRow& row : result.mutants) {
     Json mutant;
     mutant["id"] = row.id;
     mutant["source"] = row.source;
     mutant["kernel"] = absl::StrJoin(row.kernels, "+");
-    if (row.groups >= 0) {
-      mutant["groups"] = row.groups;
+    if (row.groups.has_value()) {
+      mutant["groups"] = row.groups->size();
       mutant["groups_expected"] = row.kernels.size();
+      mutant["group_causes"] = *row.groups;
     }
     Json& engines = mutant["engines"] = Json::array();
     for (const EngineRuns& engine : row.engines) {

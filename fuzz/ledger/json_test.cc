@@ -50,6 +50,18 @@ TEST(LedgerJson, HasTheMembersThatProgramsRead) {
   EXPECT_EQ(baseline["mutants"][2]["applicable"], false);
 }
 
+TEST(LedgerJson, SaysWhatCampaignsThatGoOnFindAndWhatWasNotMeasured) {
+  LedgerResult result = SampleResult();
+  result.mutants[0].groups = {"decode/one", "decode/two"};
+  result.errors = {"no memory"};
+  const auto json = LedgerJson(result);
+  EXPECT_EQ(json["mutants"][0]["groups"], 2);
+  EXPECT_EQ(json["mutants"][0]["groups_expected"], 1);
+  EXPECT_EQ(json["mutants"][0]["group_causes"][1], "decode/two");
+  EXPECT_EQ(json["errors"][0], "no memory");
+  EXPECT_EQ(json["exit_code"], 2);
+}
+
 TEST(LedgerJson, OfNothingHasItsListsAllTheSame) {
   const auto json = LedgerJson({});
   for (const char* list : {"mutants", "controls", "baselines"}) {

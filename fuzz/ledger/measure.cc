@@ -101,11 +101,15 @@ absl::StatusOr<SeedRun> MeasureMutant(const MeasureOptions& options,
   run.property = first.failure.property();
   run.key = first.failure.key();
   run.also.assign(first.failure.also().begin(), first.failure.also().end());
+  run.alike = first.alike;
+  run.others = first.others;
+  run.contradicted = first.contradicted;
   return run;
 }
 
-absl::StatusOr<int> CountGroups(const MeasureOptions& options,
-                                const LedgerEntry& entry, std::uint64_t seed) {
+absl::StatusOr<std::vector<std::string>> FindGroups(
+    const MeasureOptions& options, const LedgerEntry& entry,
+    std::uint64_t seed) {
   const auto out = ScratchFolder::Create();
   if (!out.ok()) return out.status();
   CampaignOptions campaign = Campaign(options, entry.target, seed, out->path());
@@ -115,7 +119,11 @@ absl::StatusOr<int> CountGroups(const MeasureOptions& options,
   campaign.cpu_seconds = options.budget_cpu_seconds;
   const auto result = RunCampaign(campaign);
   if (absl::Status s = Complete(entry.target, result); !s.ok()) return s;
-  return static_cast<int>(result->findings.all().size());
+  std::vector<std::string> causes;
+  for (const Finding& finding : result->findings.all()) {
+    causes.push_back(finding.failure.key());
+  }
+  return causes;
 }
 
 absl::StatusOr<ControlRow> MeasureControl(const MeasureOptions& options,

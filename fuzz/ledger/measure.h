@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fuzz/campaign/options.h"
@@ -31,10 +32,11 @@ absl::StatusOr<SeedRun> MeasureMutant(const MeasureOptions& options,
                                       WorkRequest::Mutator mutator,
                                       std::uint64_t seed);
 
-// How many findings a campaign that goes on makes of one fault: ideally one for
+// The causes that a campaign that goes on makes of one fault: ideally one for
 // each of entry.kernels.
-absl::StatusOr<int> CountGroups(const MeasureOptions& options,
-                                const LedgerEntry& entry, std::uint64_t seed);
+absl::StatusOr<std::vector<std::string>> FindGroups(
+    const MeasureOptions& options, const LedgerEntry& entry,
+    std::uint64_t seed);
 
 // A right target: options.control_cases cases of each of its kernels, a
 // campaign each. Whatever is found is a false alarm.

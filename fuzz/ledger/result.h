@@ -2,6 +2,7 @@
 #define MLAFUZZ_FUZZ_LEDGER_RESULT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,9 @@ struct SeedRun {
   std::string property;
   std::string key;
   std::vector<std::string> also;
+  // Of the settlement: further cases that fail by that cause, that fail
+  // otherwise, and that are right where it should show.
+  std::uint64_t alike = 0, others = 0, contradicted = 0;
 };
 
 struct EngineRuns {
@@ -44,9 +48,10 @@ struct MutantRow {
   std::string source;
   std::vector<std::string> kernels;
   std::vector<EngineRuns> engines;
-  // --groups: findings of a campaign that goes on after the first, and the
-  // wrong kernels that each should be one of; -1: not asked for.
-  int groups = -1;
+  // --groups: causes of the findings of a campaign that goes on after the
+  // first, one a finding; each of `kernels` should have one. Nothing: not asked
+  // for.
+  std::optional<std::vector<std::string>> groups;
 };
 
 struct ControlRow {
@@ -86,6 +91,9 @@ struct LedgerResult {
   std::string flavour;
   double seconds = 0;        // of the whole command
   bool interrupted = false;  // some of it was not run
+  // A line for each measurement that could not be made. What it would have said
+  // is missing above.
+  std::vector<std::string> errors;
 };
 
 }  // namespace mlafuzz

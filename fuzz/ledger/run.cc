@@ -19,22 +19,26 @@
 namespace mlafuzz {
 namespace {
 
-// Runs tasks on several threads, each to its end. The first error keeps those
-// that wait from being begun. A thread outlives the processes that it starts,
-// which would die with it (PR_SET_PDEATHSIG).
+// Where nothing works there is no point in going on.
+constexpr std::size_t kMostErrors = 20;
+
+// Runs tasks on several threads, each to its end. One that fails leaves an
+// error and the others go on, up to kMostErrors. A thread outlives the processes
+// that it starts, which would die with it (PR_SET_PDEATHSIG).
 class Pool {
  public:
   using Task = std::function<absl::Status()>;
 
   void Add(Task task) { tasks_.push_back(std::move(task)); }
 
-  absl::Status Run(int jobs) {
+  // What went wrong, a line each.
+  std::vector<std::string> Run(int jobs) {
     std::vector<std::thread> threads;
     const int wanted =
         std::min(std::max(jobs, 1), static_cast<int>(tasks_.size()));
     for (int i = 0; i < wanted; ++i) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
-    return error_;
+    return errors_;
   }
 
  private:
@@ -45,7 +49,11 @@ class Pool {
       const absl::Status s = tasks_[i]();
       if (s.ok() || absl::IsCancelled(s)) continue;
       const std::lock_guard<std::mutex> lock(mutex_);
-      if (error_.ok()) error_ = s;
+      errors_.emplace_back(s.message());
+      if (errors_.size() < kMostErrors) continue;
+      if (errors_.size() == kMostErrors) {
+        errors_.emplace_back("so many errors: nothing more was begun");
+      }
       next_ = tasks_.size();
     }
   }
@@ -53,7 +61,7 @@ class Pool {
   std::vector<Task> tasks_;
   std::atomic<std::size_t> next_ = 0;
   std::mutex mutex_;
-  absl::Status error_;
+  std::vector<std::string> errors_;
 };
 
 bool Wanted(const std::vector<std::string>& targets, const std::string& name) {
@@ -80,8 +88,9 @@ class Run {
     if (!options_.run_baseline.empty()) {
       if (absl::Status s = PlanBaselines(); !s.ok()) return s;
     }
-    if (absl::Status s = pool_.Run(options_.jobs); !s.ok()) return s;
+    std::vector<std::string> errors = pool_.Run(options_.jobs);
     LedgerResult result = Collect();
+    result.errors = std::move(errors);
     result.seeds = options_.seeds;
     result.inputs = options_.measure.inputs;
     result.budget_cpu_seconds = options_.measure.budget_cpu_seconds;
@@ -97,7 +106,7 @@ class Run {
   struct Mutant {
     const LedgerEntry* entry;
     std::vector<std::vector<Slot<SeedRun>>> runs;  // by engine, by seed
-    Slot<int> groups;
+    Slot<std::vector<std::string>> groups;
     int left = 0;  // tasks
   };
   struct Baseline {
@@ -137,7 +146,7 @@ class Run {
       if (!options_.groups) continue;
       AddFor(mutant, [this, &mutant] {
         return Fill(mutant.groups,
-                    CountGroups(options_.measure, *mutant.entry, 1));
+                    FindGroups(options_.measure, *mutant.entry, 1));
       });
     }
     return absl::OkStatus();
@@ -173,15 +182,18 @@ class Run {
     for (const TargetInfo* info : control_infos_) {
       targets.push_back(info->name);
     }
+    const std::uint64_t seeds = options_.baseline_seeds == 0
+                                    ? options_.seeds
+                                    : options_.baseline_seeds;
     for (const std::string& id : *ids) {
       Baseline baseline{id, {}, 0};
       baseline.runs.assign(targets.size(),
-                           std::vector<Slot<BaselineRun>>(options_.seeds));
+                           std::vector<Slot<BaselineRun>>(seeds));
       baselines_.push_back(std::move(baseline));
     }
     for (Baseline& baseline : baselines_) {
       for (std::size_t t = 0; t < targets.size(); ++t) {
-        for (std::uint64_t seed = 1; seed <= options_.seeds; ++seed) {
+        for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
           ++baseline.left;
           pool_.Add([this, &baseline, t, seed, target = targets[t]] {
             const absl::Status s = Fill(

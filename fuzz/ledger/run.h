@@ -22,6 +22,8 @@ struct LedgerOptions {
   bool groups = false;
   int jobs = 1;              // campaigns at a time
   std::string run_baseline;  // the program; empty: no baselines
+  // Of these, each baseline has so many: 1, 2, ... At most `seeds`; 0: all.
+  std::uint64_t baseline_seeds = 0;
 };
 
 // "libfuzzer", "rapidcheck", "bytes". InvalidArgument for another, naming them.
@@ -32,7 +34,8 @@ absl::StatusOr<WorkRequest::Mutator> MutatorOf(absl::string_view engine);
 using LedgerProgress = std::function<void(const std::string& line)>;
 
 // Runs all of it. A signal (fuzz/campaign/signals.h) ends it with what there
-// is: LedgerResult::interrupted. The first error ends it too, and is returned.
+// is: LedgerResult::interrupted. What cannot be measured is in
+// LedgerResult::errors; an error is returned where nothing can be begun.
 // Rows stand in the order of Ledger() and AllTargets() however many jobs ran.
 absl::StatusOr<LedgerResult> RunLedger(const LedgerOptions& options,
                                        const LedgerProgress& progress);

@@ -126,7 +126,18 @@ Comparison Compare(const LedgerResult& result, const BaselineRow& baseline) {
   return comparison;
 }
 
+GroupCount CountGroups(const LedgerResult& result) {
+  GroupCount count;
+  for (const MutantRow& row : result.mutants) {
+    if (!row.groups.has_value()) continue;
+    count.findings += row.groups->size();
+    count.causes += row.kernels.size();
+  }
+  return count;
+}
+
 int LedgerExitCode(const LedgerResult& result) {
+  if (!result.errors.empty()) return 2;
   for (const MutantRow& row : result.mutants) {
     for (const EngineRuns& engine : row.engines) {
       const EngineSummary summary = Summarise(engine);

@@ -60,8 +60,16 @@ struct Comparison {
 // Within a factor of two or 10 ms is a tie.
 Comparison Compare(const LedgerResult& result, const BaselineRow& baseline);
 
+// Findings of the campaigns that went on, and how many there should be: one for
+// each kernel that a fault is in.
+struct GroupCount {
+  std::size_t findings = 0;
+  std::size_t causes = 0;
+};
+GroupCount CountGroups(const LedgerResult& result);
+
 // 0: all that was triggered was detected, no control was flagged, no cause is
-// wrong; else 1.
+// wrong; else 1. 2: something could not be measured.
 int LedgerExitCode(const LedgerResult& result);
 
 }  // namespace mlafuzz

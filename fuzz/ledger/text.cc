@@ -42,6 +42,12 @@ std::string EngineText(const EngineRuns& runs) {
   return text;
 }
 
+void AppendErrors(const LedgerResult& result, std::string& text) {
+  if (result.errors.empty()) return;
+  absl::StrAppend(&text, "Not measured:\n  ",
+                  absl::StrJoin(result.errors, "\n  "), "\n\n");
+}
+
 void AppendSurvivors(const LedgerResult& result, std::string& text) {
   std::string lines;
   int survivors = 0;
@@ -100,10 +106,28 @@ void AppendMutants(const LedgerResult& result, std::string& text) {
                        Seconds(s.cpu_seconds.low), " .. ",
                        Seconds(s.cpu_seconds.high), ")"),
           s.detected == 0 ? "-" : CauseName(s.cause),
-          row.groups < 0 ? ""
-                         : absl::StrCat(", ", row.groups, " of ",
-                                        row.kernels.size(), " findings"));
+          row.groups.has_value()
+              ? absl::StrCat(", ", row.groups->size(), " of ",
+                             row.kernels.size(), " findings")
+              : "");
     }
+  }
+}
+
+// Of campaigns that go on.
+void AppendGroups(const LedgerResult& result, std::string& text) {
+  const GroupCount count = CountGroups(result);
+  if (count.causes == 0) return;
+  absl::StrAppendFormat(
+      &text, "\nFindings: %d for %d wrong kernels, %.2f a cause\n",
+      count.findings, count.causes,
+      static_cast<double>(count.findings) / static_cast<double>(count.causes));
+  for (const MutantRow& row : result.mutants) {
+    if (!row.groups.has_value() || row.groups->size() <= row.kernels.size()) {
+      continue;
+    }
+    absl::StrAppendFormat(&text, "  %-42s %s\n", row.id,
+                          absl::StrJoin(*row.groups, ", "));
   }
 }
 
@@ -156,9 +180,9 @@ std::string MutantLine(const MutantRow& row) {
   }
   std::string text =
       absl::StrFormat("%-42s %s", row.id, absl::StrJoin(engines, "; "));
-  if (row.groups >= 0) {
-    absl::StrAppend(&text, "; ", row.groups, " of ", row.kernels.size(),
-                    " findings");
+  if (row.groups.has_value()) {
+    absl::StrAppend(&text, "; ", row.groups->size(), " of ",
+                    row.kernels.size(), " findings");
   }
   return text;
 }
@@ -170,9 +194,11 @@ std::string ControlLine(const ControlRow& row) {
 
 std::string LedgerText(const LedgerResult& result) {
   std::string text;
+  AppendErrors(result, text);
   AppendSurvivors(result, text);
   AppendWrongCauses(result, text);
   AppendMutants(result, text);
+  AppendGroups(result, text);
   AppendControls(result, text);
   AppendBaselines(result, text);
   const double coverage =

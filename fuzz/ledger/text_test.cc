@@ -29,10 +29,15 @@ TEST(LedgerText, ShowsWrongCausesAndFalseAlarms) {
   result.controls[0].false_alarms = 1;
   result.controls[0].alarms = {"decode/other: decode-out: 1 value"};
   result.interrupted = true;
+  result.mutants[0].groups = {"decode/one", "decode/two"};
+  result.errors = {"no memory"};
   const std::string text = LedgerText(result);
   EXPECT_NE(text.find("Wrong causes: 1\n"), std::string::npos);
   EXPECT_NE(text.find("decode/other: decode-out: 1 value"), std::string::npos);
   EXPECT_NE(text.find("INTERRUPTED"), std::string::npos);
+  EXPECT_NE(text.find("2 for 1 wrong kernels, 2.00 a cause"),
+            std::string::npos);
+  EXPECT_EQ(text.rfind("Not measured:\n  no memory\n", 0), 0u) << text;
 }
 
 TEST(Progress, IsOneLine) {

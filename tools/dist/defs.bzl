@@ -39,6 +39,17 @@ done < "$1"
 # The system's headers that the interface needs.
 mkdir -p "$dir/$3/include/dlpack"
 cp /usr/include/dlpack/dlpack.h "$dir/$3/include/dlpack/"
+# A program and the one it is a copy of under another name: bytes that stand
+# once in the archive.
+find "$dir" -type f -size +64k -exec sha256sum {} + | sort |
+while read -r sum file; do
+  if [ "$sum" = "${last:-}" ]; then
+    ln -f "$kept" "$file"
+  else
+    last="$sum"
+    kept="$file"
+  fi
+done
 tar --create --directory="$dir" --mtime=@0 --sort=name --owner=0 --group=0 \
     --numeric-owner "$3" | gzip --no-name > "$2"
 """,
