@@ -69,8 +69,10 @@ class Diagnostician {
       damage_ =
           oracle::Assess(contract_, image_, index_, before_, expected_, after_);
     }
-    if (Diagnosis d = ByNeighbour(); !d.key.empty()) return d;
-    return ByDamage();
+    Diagnosis d = ByNeighbour();
+    if (d.key.empty()) d = ByDamage();
+    d.says_little = !matches_ && IsWhatWas();
+    return d;
   }
 
  private:
@@ -138,7 +140,7 @@ class Diagnostician {
                          "the ", kernel, " accepts what its contract refuses (",
                          validity.rule, "): ", validity.reason)};
       // Who does nothing refuses nothing.
-      if (seen_ && NothingChanged()) d.also.push_back(kNothing);
+      if (seen_ && NothingChanged()) d.also.push_back(kNothingWritten);
       return d;
     }
     if (observed_.status == CallStatus::kRefused) {
@@ -376,7 +378,8 @@ class Diagnostician {
       absl::StrAppend(&seen, " (explained as well by ", others, ")");
     }
     Diagnosis diagnosis = Named(*best, seen);
-    if (!matches_ && NothingChanged()) diagnosis.also.push_back(kNothing);
+    if (!matches_ && NothingChanged())
+      diagnosis.also.push_back(kNothingWritten);
     if (!matches_ && RowsThatRepeatInput(/*wrong=*/true) > 0) {
       diagnosis.also.push_back(kRepeats);
     }
@@ -451,7 +454,7 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     Diagnosis damage = DamagePattern();
     damage.possible = possible_;
-    if (matches_ || damage.key == kNothing || damage.key == kRepeats ||
+    if (matches_ || damage.key == kNothingWritten || damage.key == kRepeats ||
         damage.key == kMissingRows) {
       return damage;
     }
@@ -485,9 +488,10 @@ class Diagnostician {
     const std::int64_t untouched =
         damage_.untouched_rows.count + damage_.missing_rows.count;
     if (NothingWritten(untouched)) {
-      Diagnosis d = Pattern(
-          kNothing, absl::StrCat("the ", KernelName(step_.kernel), " left all ",
-                                 damage_.rows, " rows as they were"));
+      Diagnosis d =
+          Pattern(kNothingWritten,
+                  absl::StrCat("the ", KernelName(step_.kernel), " left all ",
+                               damage_.rows, " rows as they were"));
       return MayDifferInPart(MayRepeatInput(std::move(d)));
     }
     if (const std::int64_t repeats = RowsThatRepeatInput(/*wrong=*/true);
@@ -572,6 +576,29 @@ class Diagnostician {
     for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
       if (step_.tensors[i].output &&
           after_.outputs[i] != absl::MakeConstSpan(step_.tensors[i].bytes)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  // Whether every byte that is wrong is what stood there before.
+  bool IsWhatWas() const {
+    const auto is = [](absl::Span<const std::uint8_t> want,
+                       absl::Span<const std::uint8_t> got,
+                       absl::Span<const std::uint8_t> before) {
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        if (got[i] != want[i] && got[i] != before[i]) return false;
+      }
+      return true;
+    };
+    if (!is(oracle::ExpectedPool(expected_, before_), after_.pool, before_)) {
+      return false;
+    }
+    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
+      if (step_.tensors[i].output &&
+          !is(expected_.outputs[i], after_.outputs[i],
+              step_.tensors[i].bytes)) {
         return false;
       }
     }
@@ -734,7 +761,6 @@ class Diagnostician {
     return -1;
   }
 
-  static constexpr char kNothing[] = "nothing-written";
   static constexpr char kRepeats[] = "repeats-input";
   static constexpr char kMissingRows[] = "rows-missing";
 
@@ -781,7 +807,8 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
             .cause = std::move(why.cause),
             .also = std::move(why.also),
             .possible = std::move(why.possible),
-            .exact = exact};
+            .exact = exact,
+            .says_little = why.says_little};
   }
   return Diagnostician(contract, image, check.step, history,
                        observation.steps[step], check)

@@ -194,6 +194,7 @@ TEST_F(JudgeTest, SlotsThatWereMissedOrNotSkipped) {
   std::memcpy(&PoolByte(5, 0), &image_.pool.bytes[image_.pool.RowAt(5)], 656);
   EXPECT_EQ(Failures(), Names{"slots"});
   EXPECT_EQ(FirstDiagnosis().key, "rows-missing");
+  EXPECT_TRUE(FirstDiagnosis().says_little);
   seen_.steps[0].pool.reset();  // none written
   EXPECT_EQ(Failures(), Names{"slots"});
   EXPECT_EQ(FirstDiagnosis().key, "nothing-written");
@@ -217,6 +218,7 @@ TEST_F(JudgeTest, RawInputInTheCache) {
   std::memcpy(&PoolByte(5, 0), kv_c.bytes.data(), 512);
   EXPECT_EQ(Failures(), Names{"writer-row"});
   EXPECT_EQ(FirstDiagnosis().key, "repeats-input");
+  EXPECT_FALSE(FirstDiagnosis().says_little);
 }
 
 TEST_F(JudgeTest, EachValueOfDst) {

@@ -383,4 +383,10 @@ std::vector<OtherReading> OtherReadings(
   return Reader(contract, image, step, pool_before, expected, after).Run();
 }
 
+bool IsOtherReading(absl::string_view key) {
+  const auto has_key = [key](const auto& change) { return key == change.key; };
+  return std::any_of(std::begin(kChanges), std::end(kChanges), has_key) ||
+         std::any_of(std::begin(kRowChanges), std::end(kRowChanges), has_key);
+}
+
 }  // namespace mlafuzz::oracle

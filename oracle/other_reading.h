@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
@@ -37,6 +38,10 @@ std::vector<OtherReading> OtherReadings(
     const Contract& contract, const CaseImage& image, int step,
     absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
     const AfterImage& after);
+
+// Whether `key` is that of such a reading; kBytesMissing is none, as it
+// predicts nothing.
+bool IsOtherReading(absl::string_view key);
 
 }  // namespace mlafuzz::oracle
 

@@ -61,7 +61,7 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
   if (key == "refused-valid") return observed.status == CallStatus::kOk;
   const oracle::PoolHistory history =
       oracle::PoolHistory::Before(image, observation, step);
-  if (key == "nothing-written") {
+  if (key == kNothingWritten) {
     return Wrote(image.steps[at], history, observed);
   }
   const std::optional<Contract> other = Changed(declared, kernel, key);
@@ -87,7 +87,7 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
 
 bool CanBeRuledOut(absl::string_view key) {
   return absl::StrContains(key, "=") || key == "refused-valid" ||
-         key == "nothing-written" || oracle::IsDecodeFault(key);
+         key == kNothingWritten || oracle::IsDecodeFault(key);
 }
 
 }  // namespace mlafuzz

@@ -46,6 +46,9 @@ inline constexpr char kMemory[] = "memory-safety";  // guards, sanitizers
 inline constexpr char kLanes[] = "lanes";  // deadlock, divergence, race, error
 }  // namespace property
 
+// The key of a Diagnosis: a kernel left what it was to write as it was.
+inline constexpr char kNothingWritten[] = "nothing-written";
+
 // Why a check failed, as far as the oracle can tell.
 struct Diagnosis {
   // Contract field whose other value explains what came back, e.g.
@@ -65,6 +68,9 @@ struct Diagnosis {
   // The explanation predicts what is seen and rests on nothing that was read
   // outside of the tensors.
   bool exact = false;
+  // All that is wrong is NaN, or what stood there before the call: faults of
+  // many kinds end so, and what foretells it may do so by chance.
+  bool says_little = false;
 };
 
 // The verdict of one property on one step.

@@ -47,6 +47,15 @@ struct Finding {
   std::string case_file;
   std::string minimal_file;
   std::uint64_t repeats = 0;  // of a crash or hang: seen again
+  // Other ways in which the same fault shows (fuzz/campaign/unexplained.h): of
+  // each the finding that it was, and its case, relative to the output folder.
+  struct Shape {
+    std::string key;
+    std::string property;
+    std::string cause;
+    std::string case_file;
+  };
+  std::vector<Shape> shapes;
 };
 
 // The findings of a campaign, one a cause, in the order of discovery.

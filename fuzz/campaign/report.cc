@@ -55,6 +55,13 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["reruns_failed_alike"] = finding.same;
   json["repeats"] = finding.repeats;
   json["note"] = finding.note;
+  json["shapes"] = Json::array();
+  for (const Finding::Shape& shape : finding.shapes) {
+    json["shapes"].push_back({{"cause_key", shape.key},
+                              {"property", shape.property},
+                              {"cause", shape.cause},
+                              {"case", shape.case_file}});
+  }
   json["replay"] = ReplayCommand(options, finding);
   return json;
 }

@@ -99,6 +99,10 @@ std::string FindingText(const CampaignOptions& options,
       absl::StrAppend(&text, "  minimal case:\n", Indented(FormatCaseText(*c)));
     }
   }
+  for (const Finding::Shape& shape : finding.shapes) {
+    absl::StrAppend(&text, "  also: ", shape.property, ": ", shape.cause,
+                    shape.case_file.empty() ? "" : ", ", shape.case_file, "\n");
+  }
   if (!finding.note.empty()) absl::StrAppend(&text, "  ", finding.note, "\n");
   absl::StrAppend(&text, "  replay: ", ReplayCommand(options, finding), "\n");
   return text;

@@ -3,14 +3,42 @@
 #include <algorithm>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
+#include "fuzz/campaign/unexplained.h"
 #include "fuzz/worker/known_causes.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
+namespace {
+
+// Joins what nothing explains; the cases of what was joined go to the folder of
+// the finding that stays.
+void KeepShapes(const CampaignOptions& options,
+                std::vector<Finding>& findings) {
+  for (const Finding& gone : JoinUnexplained(findings)) {
+    for (Finding& finding : findings) {
+      for (Finding::Shape& shape : finding.shapes) {
+        if (shape.key != gone.failure.key() || !shape.case_file.empty()) {
+          continue;
+        }
+        shape.case_file =
+            SaveCase(options, finding, absl::StrCat("shape-", gone.id),
+                     gone.case_binary);
+      }
+    }
+    RemoveFinding(options, gone.id);
+  }
+  for (const Finding& finding : findings) {
+    if (!finding.shapes.empty()) SaveExplanation(options, finding);
+  }
+}
+
+}  // namespace
 
 void SettleCauses(const CampaignOptions& options, FindingSet& findings,
                   Progress& progress) {
@@ -50,6 +78,7 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
   for (const std::string& id : findings.MergeAlike()) {
     RemoveFinding(options, id);
   }
+  KeepShapes(options, findings.all());
   progress.FollowUpDone();
 }
 

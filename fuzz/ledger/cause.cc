@@ -51,8 +51,7 @@ bool IsTheLedgers(const LedgerEntry& entry, absl::string_view key) {
 // Whether it says why, and not only what is seen.
 bool IsAClaim(absl::string_view key) {
   key = WithoutKernel(key);
-  return CanBeRuledOut(key) && key != "refused-valid" &&
-         key != "nothing-written";
+  return CanBeRuledOut(key) && key != "refused-valid" && key != kNothingWritten;
 }
 
 }  // namespace

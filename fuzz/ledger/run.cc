@@ -23,8 +23,8 @@ namespace {
 constexpr std::size_t kMostErrors = 20;
 
 // Runs tasks on several threads, each to its end. One that fails leaves an
-// error and the others go on, up to kMostErrors. A thread outlives the processes
-// that it starts, which would die with it (PR_SET_PDEATHSIG).
+// error and the others go on, up to kMostErrors. A thread outlives the
+// processes that it starts, which would die with it (PR_SET_PDEATHSIG).
 class Pool {
  public:
   using Task = std::function<absl::Status()>;
@@ -182,9 +182,8 @@ class Run {
     for (const TargetInfo* info : control_infos_) {
       targets.push_back(info->name);
     }
-    const std::uint64_t seeds = options_.baseline_seeds == 0
-                                    ? options_.seeds
-                                    : options_.baseline_seeds;
+    const std::uint64_t seeds =
+        options_.baseline_seeds == 0 ? options_.seeds : options_.baseline_seeds;
     for (const std::string& id : *ids) {
       Baseline baseline{id, {}, 0};
       baseline.runs.assign(targets.size(),

@@ -95,21 +95,20 @@ void AppendMutants(const LedgerResult& result, std::string& text) {
   for (const MutantRow& row : result.mutants) {
     for (const EngineRuns& engine : row.engines) {
       const EngineSummary s = Summarise(engine);
-      absl::StrAppendFormat(
-          &text, "%-42s %-10s %7s %9s %8s %-22s %-26s %s%s\n", row.id,
-          engine.engine, Of(s.reached, s.seeds), Of(s.triggered, s.seeds),
-          Of(s.detected, s.seeds),
-          absl::StrCat(Count(s.executions.median), " (",
-                       Count(s.executions.low), " .. ",
-                       Count(s.executions.high), ")"),
-          absl::StrCat(Seconds(s.cpu_seconds.median), " (",
-                       Seconds(s.cpu_seconds.low), " .. ",
-                       Seconds(s.cpu_seconds.high), ")"),
-          s.detected == 0 ? "-" : CauseName(s.cause),
-          row.groups.has_value()
-              ? absl::StrCat(", ", row.groups->size(), " of ",
-                             row.kernels.size(), " findings")
-              : "");
+      absl::StrAppendFormat(&text, "%-42s %-10s %7s %9s %8s %-22s %-26s %s%s\n",
+                            row.id, engine.engine, Of(s.reached, s.seeds),
+                            Of(s.triggered, s.seeds), Of(s.detected, s.seeds),
+                            absl::StrCat(Count(s.executions.median), " (",
+                                         Count(s.executions.low), " .. ",
+                                         Count(s.executions.high), ")"),
+                            absl::StrCat(Seconds(s.cpu_seconds.median), " (",
+                                         Seconds(s.cpu_seconds.low), " .. ",
+                                         Seconds(s.cpu_seconds.high), ")"),
+                            s.detected == 0 ? "-" : CauseName(s.cause),
+                            row.groups.has_value()
+                                ? absl::StrCat(", ", row.groups->size(), " of ",
+                                               row.kernels.size(), " findings")
+                                : "");
     }
   }
 }
@@ -181,8 +180,8 @@ std::string MutantLine(const MutantRow& row) {
   std::string text =
       absl::StrFormat("%-42s %s", row.id, absl::StrJoin(engines, "; "));
   if (row.groups.has_value()) {
-    absl::StrAppend(&text, "; ", row.groups->size(), " of ",
-                    row.kernels.size(), " findings");
+    absl::StrAppend(&text, "; ", row.groups->size(), " of ", row.kernels.size(),
+                    " findings");
   }
   return text;
 }

@@ -24,6 +24,7 @@ Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
   for (const std::string& key : why.possible) {
     failure.add_possible(absl::StrCat(failure.kernel(), "/", key));
   }
+  failure.set_says_little(why.says_little);
   failure.set_cause(why.cause);
   failure.set_detail(check.detail);
   failure.set_step(check.step);

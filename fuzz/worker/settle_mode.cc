@@ -100,9 +100,12 @@ class Settler {
       : kernel_(KernelOf(request.explanations(0))),
         session_(session),
         settlement_(ExplanationsOf(request)),
-        other_findings_(request.other_findings().begin(),
-                        request.other_findings().end()),
-        by_relation_(request.by_relation()) {}
+        by_relation_(request.by_relation()) {
+    // What is only seen of a fault explains nothing that this one does not.
+    for (const std::string& cause : request.other_findings()) {
+      if (Testable(cause)) other_findings_.push_back(cause);
+    }
+  }
 
   static CauseKeys ExplanationsOf(const WorkRequest& request) {
     CauseKeys keys(request.explanations().begin(),
@@ -157,7 +160,10 @@ class Settler {
         died |= check->verdict == Verdict::kCrash;
       }
       if (IsOfAnotherFinding(keys)) return;
-      if (settlement_.Fails(keys)) {
+      const bool says_little =
+          std::all_of(failures.begin(), failures.end(),
+                      [](const Failure& f) { return f.says_little(); });
+      if (settlement_.Fails(keys, says_little)) {
         for (std::size_t i = 0; i < failures.size(); ++i) {
           if (!IsWorthKeeping(failures[i])) continue;
           Keep(DescribeFailure(checker, result, *checks[i], /*explain=*/true),
@@ -222,7 +228,7 @@ class Settler {
     std::string case_binary;
   };
 
-  // Whether another finding's cause explains what none of this one's does.
+  // Whether a claim of another finding explains what none of this one's does.
   bool IsOfAnotherFinding(const CauseKeys& keys) const {
     const auto explains = [&](const std::string& cause) {
       return std::find(keys.begin(), keys.end(), cause) != keys.end();
@@ -261,7 +267,7 @@ class Settler {
   const std::string kernel_;
   Session& session_;
   Settlement settlement_;
-  const std::vector<std::string> other_findings_;
+  std::vector<std::string> other_findings_;
   const bool by_relation_;
   std::vector<Telling> telling_;  // one a key
 };

@@ -18,7 +18,7 @@ Settlement::Settlement(CauseKeys explanations)
   left_ = std::move(explanations);
 }
 
-bool Settlement::Fails(const CauseKeys& explanations) {
+bool Settlement::Fails(const CauseKeys& explanations, bool says_little) {
   CauseKeys common;
   for (const std::string& cause : left_) {
     if (Contains(explanations, cause)) common.push_back(cause);
@@ -48,6 +48,7 @@ bool Settlement::Fails(const CauseKeys& explanations) {
     left_ = std::move(common);
   }
   ++alike_;
+  if (!says_little) ++telling_;
   return true;
 }
 

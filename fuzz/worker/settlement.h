@@ -31,8 +31,9 @@ class Settlement {
   static constexpr int kProofs = 3;
   static constexpr int kForetold = 8;
 
-  // Of a case that fails. False if it shares none.
-  bool Fails(const CauseKeys& explanations);
+  // Of a case that fails. False if it shares none. `says_little`
+  // (Diagnosis::says_little): it may share some by chance.
+  bool Fails(const CauseKeys& explanations, bool says_little = false);
   // A case that passes rules `cause` out. `testable` below says of which causes
   // that can be said at all.
   void RuledOut(const std::string& cause);
@@ -68,9 +69,12 @@ class Settlement {
   int alike() const { return alike_; }
   // Failing cases that share none.
   int others() const { return others_; }
-  // Whether at least as many fail otherwise: what is left may explain the rest
-  // by chance.
-  bool IsDoubtful() const { return others_ >= kProofs && others_ >= alike_; }
+  // Whether what is left may explain by chance what it does: at least as many
+  // cases fail otherwise, or one does and none of the others said much.
+  bool IsDoubtful() const {
+    const bool says_little = alike_ > 0 && telling_ == 0;
+    return says_little ? others_ > 0 : others_ >= kProofs && others_ >= alike_;
+  }
 
  private:
   bool IsRuledOut(const std::string& cause) const {
@@ -86,6 +90,7 @@ class Settlement {
   std::map<std::string, int> deaths_;
   std::map<std::string, int> lives_;
   int alike_ = 0;
+  int telling_ = 0;  // of them, that said much
   int others_ = 0;
 };
 

@@ -46,6 +46,18 @@ TEST(Settlement, IsInDoubtWhereAsManyFailOtherwise) {
   EXPECT_FALSE(settlement.IsDoubtful());
 }
 
+// NaN everywhere, rows that were left as they were: by chance what a rule
+// leaves.
+TEST(Settlement, IsInDoubtAtOneThatFailsOtherwiseWhereNoneSaysMuch) {
+  Settlement settlement({"nan"});
+  for (int i = 0; i < 12; ++i) settlement.Fails({"nan"}, /*says_little=*/true);
+  EXPECT_FALSE(settlement.IsDoubtful());
+  settlement.Fails({"values"});
+  EXPECT_TRUE(settlement.IsDoubtful());
+  settlement.Fails({"nan"}, /*says_little=*/false);
+  EXPECT_FALSE(settlement.IsDoubtful());
+}
+
 TEST(Settlement, ACauseThatAPassRulesOutGivesWay) {
   Settlement settlement({"v", "qk+v"});
   settlement.RuledOut("v");

@@ -54,8 +54,13 @@ class Diagnostician {
       if (!rows_.RowMatches(declared_, row)) wrong_.push_back(row);
     }
     if (wrong_.empty()) return Pattern(check_.property, check_.detail);
-    if (DecodeDiagnosis d = ByExpectation(); !d.key.empty()) return d;
-    return ByDamage();
+    DecodeDiagnosis d = ByExpectation();
+    if (d.key.empty()) d = ByDamage();
+    d.says_little =
+        std::all_of(wrong_.begin(), wrong_.end(), [this](std::int64_t row) {
+          return rows_.WrongColumn(declared_, row) >= 0 && AllNan(row);
+        });
+    return d;
   }
 
  private:
@@ -102,7 +107,7 @@ class Diagnostician {
       DecodeDiagnosis d = Pattern(
           absl::StrCat("accepted-invalid:", validity.rule),
           absl::StrCat("the decode takes an invalid call: ", validity.reason));
-      if (rows_.well_formed() && rows_.Untouched()) d.also = {kNothing};
+      if (rows_.well_formed() && rows_.Untouched()) d.also = {kNothingWritten};
       return d;
     }
     if (check_.property == property::kMemory) {
@@ -287,7 +292,7 @@ class Diagnostician {
   // Who writes nothing, or returns its input, may by chance leave what some
   // other fault would.
   void AddImpostors(DecodeDiagnosis& d) const {
-    if (rows_.Untouched()) AddTo(d, kNothing);
+    if (rows_.Untouched()) AddTo(d, kNothingWritten);
     if (std::all_of(wrong_.begin(), wrong_.end(), [this](std::int64_t row) {
           return RepeatsQuery(row) != Repeat::kNo;
         })) {
@@ -399,7 +404,7 @@ class Diagnostician {
 
   DecodeDiagnosis ByDamage() {
     if (rows_.Untouched()) {
-      return Pattern(kNothing,
+      return Pattern(kNothingWritten,
                      absl::StrCat("the decode left all ", declared_.rows(),
                                   " rows as they were"));
     }
@@ -451,7 +456,6 @@ class Diagnostician {
   }
 
   static constexpr char kWrong[] = "wrong-output-and-lse";
-  static constexpr char kNothing[] = "nothing-written";
   static constexpr char kRepeats[] = "repeats-input";
   static constexpr char kRefused[] = "refused-valid";
   static constexpr char kSlot0[] = "decode.masked_lanes=MASKED_READ_SLOT0";

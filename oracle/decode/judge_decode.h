@@ -33,6 +33,7 @@ struct DecodeDiagnosis {
   std::string cause;
   std::vector<std::string> also;
   std::vector<std::string> possible;
+  bool says_little = false;  // as in Diagnosis
 };
 
 // Searches the neighbours of the contract for those that explain output and LSE

@@ -1,0 +1,111 @@
+#include "fuzz/campaign/unexplained.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "oracle/judge.h"
+#include "oracle/other_reading.h"
+#include "oracle/verdict.h"
+
+namespace mlafuzz {
+namespace {
+
+absl::string_view WithoutKernel(absl::string_view key) {
+  const std::size_t slash = key.find('/');
+  return slash == absl::string_view::npos ? key : key.substr(slash + 1);
+}
+
+// Whether it explains more of the further cases than not.
+bool IsReading(const Finding& finding) {
+  return oracle::IsOtherReading(WithoutKernel(finding.failure.key())) &&
+         finding.alike > finding.others;
+}
+
+// Of the findings at `places`, the one that stays.
+std::size_t Leader(const std::vector<Finding>& findings,
+                   const std::vector<std::size_t>& places) {
+  std::size_t leader = places[0];
+  for (const std::size_t place : places) {
+    const bool better =
+        IsReading(findings[place]) &&
+        (!IsReading(findings[leader]) ||
+         findings[place].alike > findings[leader].alike);
+    if (better) leader = place;
+  }
+  return leader;
+}
+
+void Take(Finding& leader, Finding& other) {
+  leader.repeats += other.repeats + 1;
+  leader.shapes.push_back({other.failure.key(), other.failure.property(),
+                           other.failure.cause(), /*case_file=*/""});
+  // Found when its first shape was.
+  if (other.cases_to_find < leader.cases_to_find) {
+    leader.executions_to_find = other.executions_to_find;
+    leader.cases_to_find = other.cases_to_find;
+    leader.seconds_to_find = other.seconds_to_find;
+    leader.cpu_seconds_to_find = other.cpu_seconds_to_find;
+  }
+}
+
+void SayShapes(Finding& leader) {
+  std::vector<std::string> keys;
+  for (const Finding::Shape& shape : leader.shapes) {
+    keys.emplace_back(WithoutKernel(shape.key));
+  }
+  absl::StrAppend(leader.failure.mutable_cause(), "; the ",
+                  leader.failure.kernel(),
+                  " fails in other ways that no known cause explains, taken "
+                  "for the same fault: ",
+                  absl::StrJoin(keys, ", "));
+}
+
+}  // namespace
+
+bool IsUnexplained(const Finding& finding) {
+  const Failure& failure = finding.failure;
+  if (failure.verdict() != VerdictName(Verdict::kFail) &&
+      failure.verdict() != VerdictName(Verdict::kCrash)) {
+    return false;
+  }
+  if (failure.property() == property::kRefusal ||
+      failure.property() == property::kLanes) {
+    return false;
+  }
+  const absl::string_view key = WithoutKernel(failure.key());
+  return key == kNothingWritten || !CanBeRuledOut(key);
+}
+
+std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
+  std::map<std::string, std::vector<std::size_t>> by_kernel;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (IsUnexplained(findings[i])) {
+      by_kernel[findings[i].failure.kernel()].push_back(i);
+    }
+  }
+  std::vector<bool> taken(findings.size());
+  for (const auto& [kernel, places] : by_kernel) {
+    if (places.size() < 2) continue;
+    const std::size_t leader = Leader(findings, places);
+    for (const std::size_t place : places) {
+      if (place == leader) continue;
+      Take(findings[leader], findings[place]);
+      taken[place] = true;
+    }
+    SayShapes(findings[leader]);
+  }
+  std::vector<Finding> left;
+  std::vector<Finding> gone;
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    (taken[i] ? gone : left).push_back(std::move(findings[i]));
+  }
+  findings = std::move(left);
+  return gone;
+}
+
+}  // namespace mlafuzz

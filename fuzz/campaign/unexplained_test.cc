@@ -1,0 +1,85 @@
+#include "fuzz/campaign/unexplained.h"
+
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+Finding Of(const std::string& kernel, const std::string& key,
+           const std::string& property = "gather-exact",
+           const std::string& verdict = "fail") {
+  Finding finding;
+  finding.id = key;
+  finding.failure.set_kernel(kernel);
+  finding.failure.set_key(kernel + "/" + key);
+  finding.failure.set_property(property);
+  finding.failure.set_verdict(verdict);
+  finding.failure.set_cause(key);
+  return finding;
+}
+
+TEST(IsUnexplained, IsWhatIsSeenAlone) {
+  EXPECT_TRUE(IsUnexplained(Of("gather", "values-only")));
+  EXPECT_TRUE(IsUnexplained(Of("gather", "nothing-written")));
+  EXPECT_TRUE(IsUnexplained(Of("gather", "first-table-row")));
+  EXPECT_TRUE(IsUnexplained(Of("gather", "two-poison", "two-poison")));
+  EXPECT_TRUE(IsUnexplained(Of("gather", "crash", "memory-safety", "crash")));
+}
+
+TEST(IsUnexplained, IsNoRuleNoRefusalAndNoHang) {
+  EXPECT_FALSE(IsUnexplained(Of("gather", "gather.nope_tail=NOPE_TAIL_ZERO")));
+  EXPECT_FALSE(IsUnexplained(Of("decode", "missing-rescale", "decode-out")));
+  EXPECT_FALSE(IsUnexplained(Of("gather", "refused-valid", "refusal")));
+  EXPECT_FALSE(IsUnexplained(Of("gather", "accepted-invalid", "refusal")));
+  EXPECT_FALSE(IsUnexplained(Of("gather", "deadlock", "lanes")));
+  EXPECT_FALSE(IsUnexplained(Of("gather", "hang", "terminates", "hang")));
+}
+
+TEST(JoinUnexplained, MakesOneOfEachKernels) {
+  std::vector<Finding> findings = {
+      Of("gather", "values-only"), Of("gather", "gather.codes=E4M3FNUZ"),
+      Of("writer", "codes-only"),
+      Of("gather", "crash", "memory-safety", "crash")};
+  findings[0].repeats = 5;
+  findings[0].cases_to_find = 9;
+  findings[3].repeats = 2;
+  findings[3].cases_to_find = 4;
+  const std::vector<Finding> gone = JoinUnexplained(findings);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].id, "crash");
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].id, "values-only");
+  EXPECT_EQ(findings[0].repeats, 8u);
+  EXPECT_EQ(findings[0].cases_to_find, 4u);
+  ASSERT_EQ(findings[0].shapes.size(), 1u);
+  EXPECT_EQ(findings[0].shapes[0].key, "gather/crash");
+  EXPECT_NE(findings[0].failure.cause().find("taken for the same fault: crash"),
+            std::string::npos);
+  EXPECT_EQ(findings[1].id, "gather.codes=E4M3FNUZ");
+  EXPECT_TRUE(findings[2].shapes.empty());
+}
+
+TEST(JoinUnexplained, KeepsTheReadingThatExplainsMost) {
+  std::vector<Finding> findings = {Of("gather", "values-only"),
+                                   Of("gather", "dense-dst"),
+                                   Of("gather", "first-table-row")};
+  findings[0].alike = 100;
+  findings[1].alike = 3;
+  findings[2].alike = 7;
+  JoinUnexplained(findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "first-table-row");
+}
+
+TEST(JoinUnexplained, IsNotLedByAReadingThatMostCasesBelie) {
+  std::vector<Finding> findings = {Of("gather", "values-only"),
+                                   Of("gather", "first-table-row")};
+  findings[1].alike = 4;
+  findings[1].others = 9;
+  JoinUnexplained(findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "values-only");
+}
+
+}  // namespace
+}  // namespace mlafuzz
