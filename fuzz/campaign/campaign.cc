@@ -18,6 +18,7 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/fleet.h"
 #include "fuzz/campaign/followup.h"
+#include "fuzz/campaign/observe.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/progress.h"
@@ -63,7 +64,9 @@ class Campaign {
         break;
       }
       for (const Fleet::Death& death : deaths) Judge(death);
-      progress_.Show(Seconds(), fleet_.Sum(), result_.findings);
+      const Totals sum = fleet_.Sum();
+      progress_.Show(Seconds(), sum, result_.findings);
+      result_.curve.Add(PointOf(sum));
       usleep(20'000);
     }
     std::vector<FindingRecord> records;
@@ -84,12 +87,14 @@ class Campaign {
     }
     result_.respawns = fleet_.respawns();
     progress_.Finish(result_.seconds, result_.totals, result_.findings);
+    result_.curve.Finish(PointOf(result_.totals));
     KeepCorpus();
     if (options_.settle && result_.error.empty()) {
       SettleCauses(options_, result_.findings, progress_);
     }
     if (options_.follow_up && result_.error.empty()) {
       FollowUp(options_, result_.findings.all(), &result_.totals, progress_);
+      ObserveFindings(options_, result_.findings.all(), progress_);
       LibraryHasChanged();
     }
     return std::move(result_);
@@ -98,6 +103,11 @@ class Campaign {
  private:
   double Seconds() const {
     return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+  CurvePoint PointOf(const Totals& totals) const {
+    return {Seconds(), totals.cases, totals.coverage,
+            result_.findings.all().size()};
   }
 
   bool Over() const {

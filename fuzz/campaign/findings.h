@@ -2,9 +2,11 @@
 #define MLAFUZZ_FUZZ_CAMPAIGN_FINDINGS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "fuzz/worker/evidence.pb.h"
 #include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/worker.pb.h"
 
@@ -45,6 +47,9 @@ struct Finding {
   std::string case_file;
   std::string minimal_file;
   std::uint64_t repeats = 0;  // of a crash or hang: seen again
+  // What its smallest case left behind; null: evidence_note says why.
+  std::shared_ptr<const Evidence> evidence;
+  std::string evidence_note;
 };
 
 // The findings of a campaign, one a cause, in the order of discovery.

@@ -1,7 +1,10 @@
 #include "fuzz/campaign/report.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +12,10 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/report/junit.h"
+#include "fuzz/campaign/report/page.h"
+#include "fuzz/campaign/report/sarif.h"
+#include "fuzz/campaign/report/step_summary.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/ulps.h"
 #include "properties/fields.h"
@@ -55,6 +62,8 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["reruns_failed_alike"] = finding.same;
   json["repeats"] = finding.repeats;
   json["note"] = finding.note;
+  json["evidence_note"] = finding.evidence_note;
+  json["reproducers"] = Json::array();
   json["replay"] = ReplayCommand(options, finding);
   return json;
 }
@@ -96,6 +105,17 @@ Json PowerTableJson(const Totals& totals) {
   return table;
 }
 
+Json CurveJson(const Curve& curve) {
+  Json points = Json::array();
+  for (const CurvePoint& point : curve.points()) {
+    points.push_back({{"seconds", point.seconds},
+                      {"cases", point.cases},
+                      {"coverage", point.coverage},
+                      {"findings", point.findings}});
+  }
+  return points;
+}
+
 // What did not run, and why: never a silent pass.
 Json SkippedJson(const CampaignOptions& options) {
   Json skipped = Json::array();
@@ -132,6 +152,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   const Totals& totals = result.totals;
   Json json;
   json["schema_version"] = 1;
+  json["summary"] = SummaryLine(result);
   json["target"] = TargetsText(options.targets);
   if (options.other.has_value()) {
     json["compared_with"] = TargetsText(*options.other);
@@ -161,6 +182,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
       result.seconds > 0 ? static_cast<double>(totals.cases) / result.seconds
                          : 0.0;
   json["coverage"] = totals.coverage;
+  json["curve"] = CurveJson(result.curve);
   json["verdicts"]["checks"] = totals.checks;
   for (int v = 0; v < kVerdictCount; ++v) {
     json["verdicts"][VerdictName(static_cast<Verdict>(v))] =
@@ -215,17 +237,28 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
 absl::Status WriteReports(const CampaignOptions& options,
                           const CampaignResult& result) {
   const BuildInfo build = ReadBuildInfo(options.engine);
-  if (absl::Status s = WriteFileAtomically(options.out + "/report.txt",
-                                           ReportText(options, result, build));
-      !s.ok()) {
-    return s;
+  const Json report = ReportJson(options, result, build);
+  std::map<std::string, FindingDetails> details;
+  for (const Finding& finding : result.findings.all()) {
+    details[finding.id].evidence = finding.evidence.get();
   }
   // Causes may quote a target's own message: never fail on its bytes.
-  return WriteFileAtomically(
-      options.out + "/report.json",
-      ReportJson(options, result, build)
-              .dump(2, ' ', false, Json::error_handler_t::replace) +
-          "\n");
+  const auto dump = [](const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
+  for (const auto& [name, text] :
+       std::initializer_list<std::pair<const char*, std::string>>{
+           {"report.txt", ReportText(options, result, build)},
+           {"report.html", ReportPage(report, details)},
+           {"report.sarif", dump(Sarif(report))},
+           {"junit.xml", JunitXml(report)},
+           {"summary.md", StepSummary(report)},
+           {"report.json", dump(report)}}) {
+    const absl::Status s =
+        WriteFileAtomically(absl::StrCat(options.out, "/", name), text);
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace mlafuzz
