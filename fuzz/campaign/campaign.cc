@@ -22,6 +22,7 @@
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/progress.h"
+#include "fuzz/campaign/reproduce.h"
 #include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/settle.h"
 #include "fuzz/campaign/signals.h"
@@ -95,7 +96,9 @@ class Campaign {
     if (options_.follow_up && result_.error.empty()) {
       FollowUp(options_, result_.findings.all(), &result_.totals, progress_);
       ObserveFindings(options_, result_.findings.all(), progress_);
-      LibraryHasChanged();
+      if (!LibraryHasChanged()) {
+        MakeReproducers(options_, result_.findings.all(), progress_);
+      }
     }
     return std::move(result_);
   }

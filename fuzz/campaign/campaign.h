@@ -51,7 +51,8 @@ int ExitCode(const CampaignResult& result);
 //      is flaky;
 //   5. minimise each, keeping its cause;
 //   6. look at what the smallest case of each leaves behind;
-//   7. write the cases. Reports are written by the caller.
+//   7. of a library's findings, make that call a program of its own;
+//   8. write the cases. Reports are written by the caller.
 //
 // options.seconds bounds all of it: with findings, a quarter of it is kept for
 // 3 and 4. What goes past it is one call, or of kernels in this project's

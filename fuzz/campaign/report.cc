@@ -64,6 +64,15 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["note"] = finding.note;
   json["evidence_note"] = finding.evidence_note;
   json["reproducers"] = Json::array();
+  for (const Finding::Reproducer& r : finding.reproducers) {
+    json["reproducers"].push_back(
+        {{"path", r.path},
+         {"kind", r.kind},
+         {"verified", r.verified},
+         {"reliability", {{"failed", r.failed}, {"runs", r.runs}}},
+         {"compiler", r.compiler},
+         {"words", r.words}});
+  }
   json["replay"] = ReplayCommand(options, finding);
   return json;
 }
@@ -240,7 +249,14 @@ absl::Status WriteReports(const CampaignOptions& options,
   const Json report = ReportJson(options, result, build);
   std::map<std::string, FindingDetails> details;
   for (const Finding& finding : result.findings.all()) {
-    details[finding.id].evidence = finding.evidence.get();
+    FindingDetails& shown = details[finding.id];
+    shown.evidence = finding.evidence.get();
+    for (const Finding::Reproducer& r : finding.reproducers) {
+      if (r.path.empty()) continue;
+      shown.reproducer_path = r.path;
+      shown.reproducer = r.source;
+      break;
+    }
   }
   // Causes may quote a target's own message: never fail on its bytes.
   const auto dump = [](const Json& json) {

@@ -12,7 +12,9 @@ namespace mlafuzz {
 // What a finding's section shows beside the fields of report.json.
 struct FindingDetails {
   const Evidence* evidence = nullptr;  // null: its note says why
-  std::string reproducer;              // text of the first of its reproducers
+  // The first of its reproducers, and where it is in the output folder.
+  std::string reproducer;
+  std::string reproducer_path;
 };
 
 // report.html of report.json: one page that needs nothing beside it and runs no

@@ -85,8 +85,10 @@ std::string ReproducersHtml(const Json& finding,
                             const FindingDetails& details) {
   std::string html = "<h3>Reproducers</h3>\n<ul>\n";
   for (const Json& r : finding.at("reproducers")) {
-    absl::StrAppend(&html, "<li>", FileLink(r.at("path")), " (",
-                    Word(r, "kind"), "): ", Word(r, "words"), "</li>\n");
+    const std::string path = r.at("path");
+    absl::StrAppend(&html, "<li>", FileLink(path), path.empty() ? "" : " (",
+                    Word(r, "kind"),
+                    path.empty() ? ": " : "): ", Word(r, "words"), "</li>\n");
   }
   for (const auto& [member, words] :
        {std::pair("minimal_case", " (minimal case)"),
@@ -97,8 +99,8 @@ std::string ReproducersHtml(const Json& finding,
   }
   html += "</ul>\n";
   if (!details.reproducer.empty()) {
-    const std::string path = finding.at("reproducers")[0].at("path");
-    html += CopyHtml(path, details.reproducer, path, kMostShown);
+    html += CopyHtml(details.reproducer_path, details.reproducer,
+                     details.reproducer_path, kMostShown);
   }
   return html;
 }

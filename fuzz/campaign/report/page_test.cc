@@ -11,7 +11,9 @@ namespace {
 
 std::string Page(const nlohmann::ordered_json& report) {
   const Evidence evidence = SampleEvidence();
-  return ReportPage(report, {{"writer-tail", {&evidence, "int main() {}"}}});
+  return ReportPage(
+      report,
+      {{"writer-tail", {&evidence, "int main() {}", "findings/x/repro.cc"}}});
 }
 
 TEST(ReportPage, NeedsNothingBesideItAndRunsNothing) {
@@ -67,7 +69,7 @@ TEST(ReportPage, StaysSmall) {
                                       {"kind", "c++"},
                                       {"words", "verified"}});
     report["findings"].push_back(finding);
-    details[id] = {&evidence, std::string(100'000, 'y')};
+    details[id] = {&evidence, std::string(100'000, 'y'), "findings/x/repro.cc"};
   }
   const std::string page = ReportPage(report, details);
   EXPECT_LT(page.size(), std::size_t{3} << 20);
