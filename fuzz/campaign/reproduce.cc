@@ -33,11 +33,13 @@ ReproducerText TextOf(const CampaignOptions& options, const Finding& finding,
       ParseCaseBinary(finding.minimal_binary.empty() ? finding.case_binary
                                                      : finding.minimal_binary);
   if (c.ok()) text.case_text = FormatCaseText(*c);
-  text.library = std::string(WithoutDevice(target).substr(4));
+  const std::string bare(WithoutDevice(target));
+  (IsForeign(target) ? text.library : text.kernel) =
+      IsForeign(target) ? bare.substr(4) : bare;
   text.environment =
-      absl::StrCat("Seen with ", text.library, ", tier ",
-                   TierText(options.targets), ", by\n    ", options.command,
-                   "\nTo run it under all checks again:\n    ",
+      absl::StrCat("Seen with ", bare.substr(IsForeign(target) ? 4 : 0),
+                   ", tier ", TierText(options.targets), ", by\n    ",
+                   options.command, "\nTo run it under all checks again:\n    ",
                    ReplayCommand(options, finding));
   // Loading a library that needs long is no hang of its call.
   text.seconds = static_cast<unsigned>(
@@ -90,10 +92,9 @@ void MakeReproducers(const CampaignOptions& options,
     if (StopSignals() > 0) break;
     const std::string target =
         TargetOf(options.targets, finding.evidence->kernel());
-    if (!IsForeign(target)) continue;
     progress.FollowUp(finding, "reproducing");
     const ReproducerText text = TextOf(options, finding, target);
-    if (IsOnDevice(target)) {
+    if (IsOnDevice(target) || !IsForeign(target)) {
       MakeOne(options, ReproducerKind::kCuda, text, finding);
     } else {
       MakeOne(options, ReproducerKind::kCxx, text, finding);

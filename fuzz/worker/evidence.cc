@@ -154,6 +154,7 @@ Evidence EvidenceOf(const Contract& contract, const CaseImage& image,
   evidence.set_should_end(
       CallStatusName(refuses ? CallStatus::kRefused : CallStatus::kOk));
   evidence.set_message(seen.message);
+  if (image.source != nullptr) evidence.set_schedule(image.source->schedule());
   SetScalars(image, step, evidence);
   for (const Stray& stray : seen.strays) {
     Evidence::Stray& s = *evidence.add_strays();

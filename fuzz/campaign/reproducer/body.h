@@ -58,7 +58,7 @@ struct Call {
 
 enum { kFixed = 0, kBugIsThere = 1, kCannotTell = 2 };
 // A child's answer is this much more: a library may exit() by itself.
-enum { kAnswer = 40 };
+const int kAnswer = 40;
 
 typedef std::vector<std::uint8_t> ByteVector;
 
@@ -322,6 +322,9 @@ inline std::size_t Compare(const Buffer& buffer, const ByteVector& before,
 
 // The call, in this process.
 inline int CallAndCompare(const Call& call, const char* library) {
+#ifdef MLAFUZZ_EMBEDDED_KERNEL
+  const MlafuzzTarget* (*get)() = mlafuzz_target;
+#else
   void* loaded = dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (loaded == NULL) {
     std::printf("cannot load the library: %s\n", dlerror());
@@ -334,6 +337,7 @@ inline int CallAndCompare(const Call& call, const char* library) {
     std::printf("%s has no function mlafuzz_target\n", library);
     return kCannotTell;
   }
+#endif
   // A library of an older header has fewer members.
   MlafuzzTarget target = MlafuzzTarget();
   const MlafuzzTarget* theirs = get();

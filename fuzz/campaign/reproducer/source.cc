@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/reproducer/byte_pieces.h"
+#include "fuzz/campaign/reproducer/kernel_source.h"
 
 namespace mlafuzz {
 namespace {
@@ -146,7 +147,8 @@ std::string HeadText(ReproducerKind kind, const ReproducerText& text) {
                          " -o repro -ldl && ./repro [LIBRARY]");
       break;
     case ReproducerKind::kCuda:
-      how = absl::StrCat("nvcc ", file, " -o repro && ./repro [LIBRARY]");
+      how = absl::StrCat("nvcc -std=c++20 ", file, " -o repro && ./repro",
+                         text.kernel.empty() ? " [LIBRARY]" : "");
       break;
     case ReproducerKind::kTest:
       how = absl::StrCat("c++ -std=c++17 ", file,
@@ -156,7 +158,8 @@ std::string HeadText(ReproducerKind kind, const ReproducerText& text) {
   }
   return absl::StrCat(
       "// ", text.id, "\n//\n", Comment(text.cause),
-      "//\n// Needs nothing but this file and the library:\n//     ", how,
+      "//\n// Needs nothing but this file",
+      text.kernel.empty() ? " and the library" : "", ":\n//     ", how,
       "\n// It makes one call and prints what was expected and what it got; 0: "
       "as\n// expected, 1: the bug is there, 2: it cannot tell.\n//\n",
       Comment(text.environment), "//\n// The case it was made of:\n//\n",
@@ -229,6 +232,13 @@ absl::StatusOr<std::string> ReproducerSource(ReproducerKind kind,
                        " KiB of bytes that do not repeat"));
     }
   }
+  std::string kernel;
+  if (!text.kernel.empty()) {
+    auto embedded = KernelSource(text.kernel, evidence.schedule());
+    if (!embedded.ok()) return embedded.status();
+    kernel = absl::StrCat("\n// ---- The kernel: ", text.kernel, ".\n",
+                          *embedded, "#define MLAFUZZ_EMBEDDED_KERNEL\n\n");
+  }
   const std::string call = absl::StrCat(
       "static const Buffer kBuffers[] = {\n", lines,
       "};\nstatic const Call kCall = {\n    \"", evidence.kernel(), "\",\n    ",
@@ -254,8 +264,8 @@ absl::StatusOr<std::string> ReproducerSource(ReproducerKind kind,
     if (absl::StartsWith(line, "#include ")) continue;
     absl::StrAppend(&out, line, "\n");
   }
-  absl::StrAppend(&out, "namespace {\n", kBody, "\n// ---- The call.\n", tables,
-                  call, "}  // namespace\n", MainText(kind, text.id));
+  absl::StrAppend(&out, kernel, "namespace {\n", kBody, "\n// ---- The call.\n",
+                  tables, call, "}  // namespace\n", MainText(kind, text.id));
   return out;
 }
 

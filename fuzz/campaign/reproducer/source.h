@@ -19,10 +19,13 @@ const char* ReproducerKindName(ReproducerKind kind);
 const char* ReproducerFile(ReproducerKind kind);
 
 struct ReproducerText {
-  std::string id;           // of the finding
-  std::string cause;        // any bytes: becomes comments
-  std::string case_text;    // likewise
-  std::string library;      // absolute; what dlopen() gets by default
+  std::string id;         // of the finding
+  std::string cause;      // any bytes: becomes comments
+  std::string case_text;  // likewise
+  std::string library;    // absolute; what dlopen() gets by default
+  // Instead of a library, of kCuda: a target that is compiled in, whose kernel
+  // the file embeds.
+  std::string kernel;
   std::string environment;  // what it was seen with, a line each
   unsigned seconds = 20;    // that the call may take, loading included
 };
@@ -33,9 +36,9 @@ struct ReproducerText {
 // got. Exit code 0: all is as expected; 1: the bug is there; 2: it cannot tell,
 // for want of the library, say. The first argument names another library.
 //
-// ResourceExhausted for buffers that take more than kMostReproducerBytes once
-// repetitions are folded, FailedPrecondition for evidence without a result that
-// could be compared.
+// NotFound for a kernel that cannot be embedded, ResourceExhausted for buffers
+// that take more than kMostReproducerBytes once repetitions are folded,
+// FailedPrecondition for evidence without a result that could be compared.
 inline constexpr std::size_t kMostReproducerBytes = std::size_t{96} << 10;
 absl::StatusOr<std::string> ReproducerSource(ReproducerKind kind,
                                              const Evidence& evidence,

@@ -86,7 +86,7 @@ std::vector<std::string> BuildCommand(ReproducerKind kind,
     case ReproducerKind::kCxx:
       return {compiler, "-std=c++11", file, "-o", "repro", "-ldl"};
     case ReproducerKind::kCuda:
-      return {compiler, file, "-o", "repro"};
+      return {compiler, "-std=c++20", file, "-o", "repro"};
     case ReproducerKind::kTest:
       return {compiler, "-std=c++17", file, "-lgtest", "-lgtest_main",
               "-ldl",   "-pthread",   "-o", "repro"};
