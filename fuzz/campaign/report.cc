@@ -114,6 +114,22 @@ Json PowerTableJson(const Totals& totals) {
   return table;
 }
 
+// Relations of the kernels under test that no case met; those of GPUs only
+// there.
+Json NotTriedJson(const CampaignOptions& options, const Totals& totals) {
+  Json names = Json::array();
+  const std::vector<Relation>& relations = AllRelations();
+  for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
+    const bool meant =
+        UnderTest(options, relations[i].kernel) &&
+        (!relations[i].on_devices || !options.targets.device_name().empty());
+    if (!meant || totals.relations[i] != 0) continue;
+    names.push_back({{"kernel", KernelName(relations[i].kernel)},
+                     {"relation", relations[i].name}});
+  }
+  return names;
+}
+
 Json CurveJson(const Curve& curve) {
   Json points = Json::array();
   for (const CurvePoint& point : curve.points()) {
@@ -225,6 +241,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
     count = (count.is_null() ? 0 : count.get<std::uint64_t>()) +
             totals.relations[i];
   }
+  json["relations_not_tried"] = NotTriedJson(options, totals);
   json["skipped"] = SkippedJson(options);
   json["respawns"] = result.respawns;
   json["slow_cases"] = result.slow_cases;

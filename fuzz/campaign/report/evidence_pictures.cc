@@ -1,8 +1,10 @@
 #include "fuzz/campaign/report/evidence_pictures.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -133,6 +135,26 @@ std::string Hex(const std::string& bytes, std::int64_t begin,
   return static_cast<std::int64_t>(size) > kMostBytes ? text + " \u2026" : text;
 }
 
+// The first elements of a run of floating-point numbers.
+std::string Numbers(const Buffer& buffer, const std::string& bytes,
+                    std::int64_t begin, std::int64_t end) {
+  if (end > static_cast<std::int64_t>(bytes.size())) return "-";
+  constexpr std::int64_t kMostNumbers = 3;
+  const std::int64_t element = ElementBytes(buffer);
+  std::string text;
+  for (std::int64_t i = 0; i < (end - begin) / element; ++i) {
+    if (i == kMostNumbers) return text + " \u2026";
+    // bf16 is the upper half of an fp32.
+    std::uint32_t word = 0;
+    std::memcpy(reinterpret_cast<char*>(&word) + 4 - element,
+                bytes.data() + begin + i * element,
+                static_cast<std::size_t>(element));
+    absl::StrAppendFormat(&text, "%s%.6g", i == 0 ? "" : ", ",
+                          std::bit_cast<float>(word));
+  }
+  return text;
+}
+
 struct Kind {
   char kind;
   std::string words;
@@ -174,12 +196,10 @@ std::string MapHtml(const Buffer& buffer, const Rows& rows,
   const std::string caption =
       absl::StrCat(name, ": ", wrong, " of ", cells,
                    element == 1 ? " bytes" : " elements", " are wrong");
-  constexpr std::int64_t kColumns = 64;
-  return absl::StrCat(
-      "<figure>",
-      GridSvg(caption, map, static_cast<int>(std::min(cells, kColumns))),
-      "<figcaption>", MarkupText(caption), "; ", std::min(cells, kColumns),
-      " a line</figcaption></figure>\n");
+  constexpr int kColumns = 64;
+  return absl::StrCat("<figure>", GridSvg(caption, map, kColumns),
+                      "<figcaption>", MarkupText(caption), "; ", kColumns,
+                      " a line</figcaption></figure>\n");
 }
 
 std::string RunsHtml(const Buffer& buffer, const std::vector<WrongRun>& runs) {
@@ -193,9 +213,12 @@ std::string RunsHtml(const Buffer& buffer, const std::vector<WrongRun>& runs) {
     const WrongRun& run = runs[i];
     const std::int64_t end = run.at + run.end - run.begin;
     const std::string expected =
-        bounded ? absl::StrCat(Hex(buffer.lowest(), run.at, end), "<br>",
-                               Hex(buffer.highest(), run.at, end))
+        bounded ? absl::StrCat(Numbers(buffer, buffer.lowest(), run.at, end),
+                               "<br>",
+                               Numbers(buffer, buffer.highest(), run.at, end))
                 : Hex(buffer.expected(), run.at, end);
+    const std::string got = bounded ? Numbers(buffer, buffer.got(), run.at, end)
+                                    : Hex(buffer.got(), run.at, end);
     absl::StrAppend(
         &html, "<tr><td>",
         run.row.empty() ? absl::StrCat("between rows of ", buffer.name())
@@ -203,8 +226,7 @@ std::string RunsHtml(const Buffer& buffer, const std::vector<WrongRun>& runs) {
         "</td><td class=\"n\">", run.begin,
         run.end == run.begin + 1 ? "" : absl::StrCat("..", run.end - 1),
         "</td><td>", MarkupText(run.part), "</td><td><code>", expected,
-        "</code></td><td><code>", Hex(buffer.got(), run.at, end),
-        "</code></td></tr>\n");
+        "</code></td><td><code>", got, "</code></td></tr>\n");
   }
   html += "</tbody></table></div>\n";
   if (runs.size() > kMostRuns) {

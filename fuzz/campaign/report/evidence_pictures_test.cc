@@ -69,6 +69,28 @@ TEST(EvidenceHtml, DrawsErrorsOverBounds) {
   EXPECT_NE(html.find("the largest is inf"), std::string::npos);
 }
 
+TEST(EvidenceHtml, ShowsNumbersWhereThereAreBounds) {
+  Evidence evidence;
+  Evidence::Buffer& lse = *evidence.add_buffers();
+  lse.set_name("lse");
+  lse.set_dtype("f32");
+  for (const int size : {1, 1}) lse.add_shape(size);
+  for (const int stride : {1, 1}) lse.add_strides(stride);
+  const auto bytes = [](float value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  lse.set_before(bytes(0));
+  lse.set_expected(bytes(1.5f));
+  lse.set_lowest(bytes(1.5f));
+  lse.set_highest(bytes(2.5f));
+  lse.set_got(bytes(-3));
+  AddWrong(lse, 0, 4);
+  const std::string html = EvidenceHtml(evidence);
+  EXPECT_NE(html.find("<code>1.5<br>2.5</code></td><td><code>-3</code>"),
+            std::string::npos)
+      << html;
+}
+
 TEST(EvidenceHtml, SaysHowTheCallEnded) {
   Evidence evidence;
   evidence.set_ended("crash");

@@ -16,6 +16,8 @@ using Json = nlohmann::ordered_json;
 
 // Findings whose sections are open at first.
 constexpr std::size_t kMostOpen = 5;
+// From here on findings have no pictures and short texts.
+constexpr std::size_t kFullPage = std::size_t{2} << 20;
 
 std::string Word(const Json& json, const char* name) {
   return MarkupText(json.at(name).get<std::string>());
@@ -92,7 +94,8 @@ std::string FindingsHtml(const Json& report,
   for (std::size_t i = 0; i < findings.size(); ++i) {
     const Json& finding = findings[i];
     FindingDetails shown;
-    if (i < kMostPictured) {
+    const bool room = html.size() < kFullPage;
+    if (i < kMostPictured && room) {
       const auto found = details.find(finding.at("id"));
       if (found != details.end()) shown = found->second;
     }
@@ -100,8 +103,8 @@ std::string FindingsHtml(const Json& report,
                     Word(finding, "id"), "\"", i < kMostOpen ? " open" : "",
                     ">\n<summary>", Word(finding, "id"),
                     " <span class=\"verdict\">", Word(finding, "verdict"),
-                    "</span></summary>\n", FindingHtml(finding, shown, used),
-                    "</details>\n");
+                    "</span></summary>\n",
+                    FindingHtml(finding, shown, room, used), "</details>\n");
   }
   return html;
 }

@@ -23,6 +23,8 @@ std::string CurvesHtml(const Json& report) {
     for (const Json& point : report.at("curve")) {
       samples.push_back({point.at("seconds"), point.at(name)});
     }
+    // A library's code is not counted.
+    if (std::string(name) == "coverage" && report.at("coverage") == 0) continue;
     html += CurveSvg(name, samples, std::string(name) == "findings");
   }
   return html + "</div>\n";
@@ -99,8 +101,10 @@ std::string GapsHtml(const Json& report, UsedWords& used) {
       fields.push_back(WordHtml(row.at("field"), used));
     }
   }
-  for (const auto& [name, count] : report.at("relations").items()) {
-    if (count == 0) relations.push_back(WordHtml(name, used));
+  for (const Json& one : report.at("relations_not_tried")) {
+    relations.push_back(
+        absl::StrCat(WordHtml(one.at("relation"), used), " (",
+                     MarkupText(one.at("kernel").get<std::string>()), ")"));
   }
   std::string html = absl::StrCat(
       "<h2 id=\"gaps\">What was not exercised</h2>\n<ul>\n",

@@ -16,8 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Of a text on the page; a case or a reproducer of usual size is below it.
-constexpr std::size_t kMostShown = 12 << 10;
+// Bytes of a text on the page: a case and a reproducer of usual size are below
+// these.
+constexpr std::size_t kMostShown = 8 << 10;
+constexpr std::size_t kMostReproducerShown = 28 << 10;
+constexpr std::size_t kShort = 1 << 10;  // where there is no room
 
 std::string Word(const Json& json, const char* name) {
   return MarkupText(json.at(name).get<std::string>());
@@ -100,7 +103,7 @@ std::string ReproducersHtml(const Json& finding,
   html += "</ul>\n";
   if (!details.reproducer.empty()) {
     html += CopyHtml(details.reproducer_path, details.reproducer,
-                     details.reproducer_path, kMostShown);
+                     details.reproducer_path, kMostReproducerShown);
   }
   return html;
 }
@@ -120,28 +123,29 @@ std::string CopyHtml(const std::string& title, const std::string& text,
       MarkupText(shown), "</textarea></label>\n");
   if (cut) {
     absl::StrAppend(&html, "<p>The first ", most, " of ", text.size(),
-                    " bytes; all of it: ", FileLink(file), "</p>\n");
+                    " bytes; all of it: ",
+                    FileLink(file.empty() ? "report.json" : file), "</p>\n");
   }
   return html;
 }
 
 std::string FindingHtml(const Json& finding, const FindingDetails& details,
-                        UsedWords& used) {
+                        bool room, UsedWords& used) {
+  const std::size_t most = room ? kMostShown : kShort;
   std::string html = absl::StrCat("<p>", Word(finding, "cause"), "</p>\n",
                                   FactsHtml(finding, used));
   if (details.evidence != nullptr) {
     absl::StrAppend(&html, EvidenceHtml(*details.evidence));
   }
   if (const std::string detail = finding.at("detail"); !detail.empty()) {
-    html += CopyHtml("what was seen", detail, "", kMostShown);
+    html += CopyHtml("what was seen, of the case as found", detail, "", most);
   }
   const std::string minimal = finding.at("minimal_text");
   if (!minimal.empty()) {
-    html += CopyHtml("minimal case", minimal, finding.at("minimal_case"),
-                     kMostShown);
+    html += CopyHtml("minimal case", minimal, finding.at("minimal_case"), most);
   }
   html += ReproducersHtml(finding, details);
-  html += CopyHtml("replay", finding.at("replay"), "", kMostShown);
+  html += CopyHtml("replay", finding.at("replay"), "", most);
   return html;
 }
 

@@ -22,9 +22,11 @@ std::string WordHtml(const std::string& word, UsedWords& used);
 // exercised.
 std::string CampaignHtml(const nlohmann::ordered_json& report, UsedWords& used);
 
-// One finding: its cause, bytes, case, reproducers and commands.
+// One finding: its cause, bytes, case, reproducers and commands. Where there is
+// no room texts are cut short.
 std::string FindingHtml(const nlohmann::ordered_json& finding,
-                        const FindingDetails& details, UsedWords& used);
+                        const FindingDetails& details, bool room,
+                        UsedWords& used);
 
 // A text to copy: a click, or Ctrl+A in it, selects all of it. What is beyond
 // `most` bytes is cut, and `file` named for the rest.

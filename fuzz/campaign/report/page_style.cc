@@ -35,6 +35,8 @@ td.text { overflow-wrap: anywhere; min-width: 14rem }
 meter { width: 6rem; height: .8rem; vertical-align: middle }
 code, pre, textarea { font: .85rem/1.4 ui-monospace, monospace }
 code { background: #f4f4f4; padding: 0 .2em }
+td code { white-space: nowrap }
+label { display: block; margin-top: .8rem }
 textarea { width: 100%; border: 1px solid #bbb; background: #fafafa;
   padding: .5rem; resize: vertical }
 details.finding { border: 1px solid #bbb; border-radius: .3rem;

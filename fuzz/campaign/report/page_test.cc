@@ -38,8 +38,9 @@ TEST(ReportPage, SaysWhatWasSeenAndWhatNot) {
        {"slot 1: 128 of 656 bytes are wrong", "<code>00 \u00d7 128</code>",
         "<code>a5 \u00d7 128</code>", "slots/never", "25.0%",
         "failed alike in 3 of 3 fresh processes", "cases: 1000 after 2.0 s",
-        "id=\"word-writer.tail\"", "href=\"#word-writer.tail\"",
-        "id=\"word-crash\"", "href=\"findings/writer-tail/case.txtpb\""}) {
+        "two-poison</a> (writer)", "id=\"word-writer.tail\"",
+        "href=\"#word-writer.tail\"", "id=\"word-crash\"",
+        "href=\"findings/writer-tail/case.txtpb\""}) {
     EXPECT_NE(page.find(words), std::string::npos) << words;
   }
   // Explained only where used.
@@ -69,11 +70,11 @@ TEST(ReportPage, StaysSmall) {
                                       {"kind", "c++"},
                                       {"words", "verified"}});
     report["findings"].push_back(finding);
-    details[id] = {&evidence, std::string(100'000, 'y'), "findings/x/repro.cc"};
+    details[id] = {&evidence, std::string(100'000, '"'), "findings/x/repro.cc"};
   }
   const std::string page = ReportPage(report, details);
   EXPECT_LT(page.size(), std::size_t{3} << 20);
-  EXPECT_NE(page.find("The first 12288 of 100000 bytes"), std::string::npos);
+  EXPECT_NE(page.find("The first 28672 of 100000 bytes"), std::string::npos);
   EXPECT_NE(page.find("more runs of wrong bytes"), std::string::npos);
 }
 

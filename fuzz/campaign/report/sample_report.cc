@@ -24,6 +24,7 @@ nlohmann::ordered_json SampleReport() {
       {"verdicts", {{"checks", 100}, {"pass", 98}, {"fail", 2}, {"hang", 0}}},
       {"knobs", {{"slots/last", 3}, {"slots/never", 0}}},
       {"power_samples", 40},
+      {"coverage", 12},
       {"relations", {{"two-poison", 0}, {"negation", 4}}},
       {"skipped", {"convert: not under test"}},
       {"notes", {hostile}},
@@ -37,6 +38,9 @@ nlohmann::ordered_json SampleReport() {
                                {"coverage", 10 + i},
                                {"findings", i}});
   }
+  report["relations_not_tried"] = nlohmann::ordered_json::array();
+  report["relations_not_tried"].push_back(
+      {{"kernel", "writer"}, {"relation", "two-poison"}});
   report["power_table"] = nlohmann::ordered_json::array();
   for (const char* field : {"writer.tail", "writer.nan"}) {
     report["power_table"].push_back(

@@ -29,7 +29,8 @@ TEST(Sarif, HasARuleACauseAndAResultAFinding) {
 TEST(Sarif, SaysThatACampaignEndedEarly) {
   nlohmann::ordered_json report = SampleReport();
   report["error"] = "a library changed";
-  const auto& invocation = Sarif(report)["runs"][0]["invocations"][0];
+  const nlohmann::ordered_json sarif = Sarif(report);
+  const auto& invocation = sarif["runs"][0]["invocations"][0];
   EXPECT_EQ(invocation["executionSuccessful"], false);
   EXPECT_EQ(invocation["toolExecutionNotifications"][0]["message"]["text"],
             "a library changed");
