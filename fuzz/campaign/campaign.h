@@ -55,9 +55,9 @@ int ExitCode(const CampaignResult& result);
 //   8. write the cases. Reports are written by the caller.
 //
 // options.seconds bounds all of it: with findings, a quarter of it is kept for
-// 3 and 4. What goes past it is one call, or of kernels in this project's
-// processes one case, up to its own limit. After a signal nothing is waited
-// for.
+// 3 to 5, and a tenth for 6 and 7. What goes past it is one call, or of kernels
+// in this project's processes one case, up to its own limit. After a signal
+// nothing is waited for.
 //
 // InvalidArgument or Unavailable if it cannot run at all.
 absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options);

@@ -1,5 +1,12 @@
 #include "fuzz/campaign/report.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
 #include <string>
 
 #include "corpus/codec.h"
@@ -77,6 +84,9 @@ void ExpectSchema(const Json& json) {
            Wanted{"power_table", Json::value_t::array},
            Wanted{"relations", Json::value_t::object},
            Wanted{"skipped", Json::value_t::array},
+           Wanted{"summary", Json::value_t::string},
+           Wanted{"curve", Json::value_t::array},
+           Wanted{"relations_not_tried", Json::value_t::array},
        }) {
     ASSERT_TRUE(json.contains(wanted.name)) << wanted.name;
     EXPECT_EQ(json[wanted.name].type(), wanted.type) << wanted.name;
@@ -147,6 +157,35 @@ TEST(Report, PowerTable) {
   }
 }
 
+TEST(Report, ListsReproducersWithTheirReliability) {
+  CampaignResult result = Result();
+  Finding::Reproducer r;
+  r.path = "findings/a/repro.cc";
+  r.kind = "c++";
+  r.verified = true;
+  r.failed = r.runs = 3;
+  r.words = "built";
+  result.findings.all()[0].reproducers.push_back(r);
+  const Json json = ReportJson(Options(), result, BuildInfo());
+  const Json& made = json["findings"][0]["reproducers"][0];
+  EXPECT_EQ(made["path"], "findings/a/repro.cc");
+  EXPECT_EQ(made["verified"], true);
+  EXPECT_EQ(made["reliability"]["failed"], 3);
+  EXPECT_EQ(made["reliability"]["runs"], 3);
+}
+
+// Of the kernel under test, and of this machine.
+TEST(Report, SaysWhichRelationsWereNotTried) {
+  const Json json = ReportJson(Options(), Result(), BuildInfo());
+  bool poison = false;
+  for (const Json& one : json["relations_not_tried"]) {
+    EXPECT_EQ(one["kernel"], "writer");
+    EXPECT_NE(one["relation"], "graph-replay");
+    poison |= one["relation"] == "two-poison";
+  }
+  EXPECT_TRUE(poison);
+}
+
 TEST(Report, ExitCodes) {
   EXPECT_EQ(ExitCode(Result()), 1);
   CampaignResult nothing;
@@ -188,6 +227,51 @@ TEST(Report, TextNamesWhatMatters) {
         "value classes never exercised: "}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   }
+}
+
+// Whatever moment the writer is killed at, a report that is there is whole; and
+// where report.json is, all are.
+TEST(Reports, AreWholeWhereverTheWriterIsKilled) {
+  CampaignOptions options = Options();
+  options.out = testing::TempDir() + "/reports";
+  const CampaignResult result = Result();
+  int complete = 0, cut = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::filesystem::remove_all(options.out);
+    std::filesystem::create_directories(options.out);
+    const pid_t child = fork();
+    if (child == 0) {
+      _exit(WriteReports(options, result).ok() ? 0 : 1);
+    }
+    usleep(static_cast<useconds_t>(round * 400));
+    kill(child, SIGKILL);
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    int whole = 0;
+    for (const auto& [name, end] :
+         std::map<std::string, std::string>{{"report.json", "}\n"},
+                                            {"report.sarif", "}\n"},
+                                            {"report.html", "</html>\n"},
+                                            {"junit.xml", "</testsuites>\n"},
+                                            {"summary.md", "\n"},
+                                            {"report.txt", "\n"}}) {
+      const auto text = ReadFile(options.out + "/" + name);
+      if (!text.ok()) continue;
+      ++whole;
+      ASSERT_GE(text->size(), end.size()) << name;
+      EXPECT_EQ(text->substr(text->size() - end.size()), end) << name;
+      if (end == "}\n") {
+        EXPECT_TRUE(Json::accept(*text)) << name;
+      }
+    }
+    const bool last = std::filesystem::exists(options.out + "/report.json");
+    EXPECT_EQ(last, whole == 6) << whole;
+    ++(last ? complete : cut);
+  }
+  // Both were met, or nothing was tested.
+  EXPECT_GT(complete, 0);
+  EXPECT_GT(cut, 0);
+  std::printf("%d complete, %d cut\n", complete, cut);
 }
 
 }  // namespace

@@ -165,6 +165,20 @@ expect 1 'FINDING writer-tail-tail-unchanged' \
 report_has '"kernel": "writer"' twin
 report_has '"property": "nope-tail"' twin
 report_has '"field": "writer.tail"' twin
+for words in 'slot 0: 128 of 656 bytes are wrong' 'id="word-writer.tail"' \
+  'What was not exercised'
+do
+  grep -q -- "${words}" "${caller}/twin/report.html" || {
+    echo "FAILED: no ${words} in report.html"; failed=1; }
+done
+for file in report.sarif junit.xml summary.md; do
+  grep -q 'writer.*tail' "${caller}/twin/${file}" || {
+    echo "FAILED: no finding in ${file}"; failed=1; }
+done
+GITHUB_STEP_SUMMARY="${TEST_TMPDIR}/step_summary" \
+  "${mlafuzz}" campaign --cases=50 --flavour=plain --out=step > /dev/null
+grep -q '^## mlafuzz: nothing found' "${TEST_TMPDIR}/step_summary" || {
+  echo 'FAILED: no step summary'; failed=1; }
 expect 0 'nothing found' \
   campaign --kernels=decode --cases=200 --flavour=plain --out=decode
 report_has '"exit_code": 0' decode
