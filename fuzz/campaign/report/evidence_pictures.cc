@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -310,6 +311,27 @@ std::string HeatHtml(const Evidence& evidence) {
                   {'4', "wrong: above 1000 times, NaN or infinite"}}));
 }
 
+// Runs of whole elements: a byte of a wrong one may be right by chance.
+std::vector<WrongRun> ToElements(const Rows& rows,
+                                 const std::vector<WrongRun>& runs) {
+  const std::int64_t element = rows.element();
+  std::vector<WrongRun> out;
+  for (WrongRun run : runs) {
+    if (!run.row.empty()) {
+      run.at -= run.begin % element;
+      run.begin -= run.begin % element;
+      run.end = (run.end + element - 1) / element * element;
+    }
+    if (!out.empty() && !run.row.empty() && out.back().row == run.row &&
+        out.back().part == run.part && run.begin <= out.back().end) {
+      out.back().end = std::max(out.back().end, run.end);
+      continue;
+    }
+    out.push_back(std::move(run));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<WrongRun> WrongRuns(const Evidence& evidence,
@@ -348,7 +370,7 @@ std::vector<WrongRun> WrongRuns(const Evidence& evidence,
       runs.push_back(run);
     }
   }
-  return runs;
+  return ToElements(rows, runs);
 }
 
 std::string EvidenceHtml(const Evidence& evidence) {

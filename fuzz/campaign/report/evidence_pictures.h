@@ -18,7 +18,8 @@ struct WrongRun {
   std::int64_t at = 0;  // of `begin` in the buffer's bytes
 };
 
-// Wrong bytes cut where a row or one of its parts ends, in order.
+// Wrong bytes, as whole elements, cut where a row or one of its parts ends, in
+// order.
 std::vector<WrongRun> WrongRuns(const Evidence& evidence,
                                 const Evidence::Buffer& buffer);
 

@@ -58,6 +58,23 @@ TEST(WrongRuns, AreCutAtParts) {
   EXPECT_NE(html.find("01 \u00d7 128"), std::string::npos);
 }
 
+// Of the 16-bit element 2 and 4 one byte is wrong, of 3 both are.
+TEST(WrongRuns, AreOfWholeElements) {
+  Evidence evidence;
+  Evidence::Buffer& dst = *evidence.add_buffers();
+  dst.set_name("dst");
+  dst.set_dtype("bf16");
+  for (const int size : {1, 8}) dst.add_shape(size);
+  for (const int stride : {8, 1}) dst.add_strides(stride);
+  AddWrong(dst, 5, 8);
+  AddWrong(dst, 9, 10);
+  const std::vector<WrongRun> runs = WrongRuns(evidence, dst);
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].begin, 4);
+  EXPECT_EQ(runs[0].end, 10);
+  EXPECT_EQ(runs[0].at, 4);
+}
+
 TEST(EvidenceHtml, DrawsErrorsOverBounds) {
   Evidence evidence;
   for (int i = 0; i < 65; ++i) {

@@ -1,3 +1,6 @@
+#include "fuzz/campaign/reproducer/kernel_source.h"
+
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -5,6 +8,7 @@
 #include "fuzz/campaign/reproducer/source.h"
 #include "fuzz/campaign/reproducer/verify.h"
 #include "gtest/gtest.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {
@@ -65,6 +69,26 @@ TEST_P(Embedded, IsTakenByNvccAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Each, Embedded,
                          testing::Values("builtin", "mutant:nope-stale-tail"));
+
+// Of writers, gathers and index conversions all but one, which copies a
+// decode's query too.
+TEST(Embedded, IsEveryKernelButDecodes) {
+  int embedded = 0;
+  for (const TargetInfo& target : AllTargets()) {
+    const bool decodes =
+        std::find(target.replaces.begin(), target.replaces.end(),
+                  Kernel::kDecode) != target.replaces.end();
+    const auto source = KernelSource(target.name, 0);
+    if (source.ok()) {
+      ++embedded;
+      EXPECT_EQ(source->find("#include \""), std::string::npos) << target.name;
+    } else {
+      EXPECT_TRUE(decodes) << source.status();
+    }
+  }
+  EXPECT_GT(embedded, 50);
+  std::printf("%d kernels are embedded\n", embedded);
+}
 
 TEST(Embedded, IsNoDecode) {
   ReproducerText text;
