@@ -50,8 +50,8 @@ CampaignResult Result() {
   c.mutable_pool()->set_page_size(1);
   c.add_steps()->mutable_write();
   finding.case_binary = finding.minimal_binary = CanonicalBinary(c);
-  finding.case_file = "findings/a/case.txtpb";
-  finding.minimal_file = "findings/a/minimal.txtpb";
+  finding.case_file = "findings/a/original.txtpb";
+  finding.minimal_file = "findings/a/case.txtpb";
   finding.executions_to_find = 12;
   result.findings.Add(finding);
   return result;
@@ -120,6 +120,37 @@ TEST(Report, FollowsTheSchema) {
   EXPECT_EQ(json["findings"][0]["id"], "writer-tail-tail-unchanged");
   EXPECT_EQ(json["findings"][0]["executions_to_find"], 12);
   EXPECT_EQ(json["cases_per_second"], 5.0);
+}
+
+void ExpectMembers(const Json& schema, const Json& object) {
+  for (const auto& [name, value] : object.items()) {
+    EXPECT_TRUE(schema["properties"].contains(name))
+        << name << " is not in docs/report.schema.json";
+  }
+  for (const Json& name : schema["required"]) {
+    EXPECT_TRUE(object.contains(name.get<std::string>()))
+        << name << " is in docs/report.schema.json alone";
+  }
+}
+
+TEST(Report, HasTheMembersOfTheSchemaInDocs) {
+  const auto text = ReadFile("docs/report.schema.json");
+  ASSERT_TRUE(text.ok()) << text.status();
+  const Json schema = Json::parse(*text);
+  CampaignResult result = Result();
+  result.curve.Finish({});
+  result.totals.power_steps.fill(1);
+  result.findings.all()[0].reproducers.emplace_back();
+  const Json json = ReportJson(Options(), result, BuildInfo());
+  ExpectMembers(schema, json);
+  for (const char* list :
+       {"curve", "power_table", "relations_not_tried", "findings"}) {
+    ASSERT_FALSE(json[list].empty()) << list;
+    ExpectMembers(schema["properties"][list]["items"], json[list][0]);
+  }
+  ExpectMembers(schema["properties"]["findings"]["items"]["properties"]
+                      ["reproducers"]["items"],
+                json["findings"][0]["reproducers"][0]);
 }
 
 // Field, share, sampled steps, and the same of cases made for the field.
@@ -223,7 +254,7 @@ TEST(Report, TextNamesWhatMatters) {
   for (const char* word :
        {"1 finding", "mutant:x", "asan+ubsan", "tier host", "nope-tail",
         "writer.tail", "minimal case:", "steps {",
-        "mlafuzz replay out/findings/a/minimal.txtpb --target=mutant:x",
+        "mlafuzz replay out/findings/a/case.txtpb --target=mutant:x",
         "value classes never exercised: "}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   }
