@@ -68,17 +68,18 @@ std::string FactsHtml(const Json& finding, UsedWords& used) {
   }
   Fact("or one of", others, &html);
   Fact("reliability", ReliabilityText(finding), &html);
-  Fact(
-      "found after",
-      absl::StrCat(
-          Grouped(finding.at("executions_to_find").get<std::uint64_t>()),
-          " calls, ", Grouped(finding.at("cases_to_find").get<std::uint64_t>()),
-          " cases, ",
-          absl::StrFormat("%.1f s",
-                          finding.at("seconds_to_find").get<double>()),
-          "; seen ", Grouped(finding.at("repeats").get<std::uint64_t>() + 1),
-          finding.at("repeats") == 0 ? " time" : " times"),
-      &html);
+  std::string found = absl::StrCat(
+      Grouped(finding.at("executions_to_find").get<std::uint64_t>()),
+      " calls, ", Grouped(finding.at("cases_to_find").get<std::uint64_t>()),
+      " cases, ",
+      absl::StrFormat("%.1f s", finding.at("seconds_to_find").get<double>()));
+  // Of deaths alone: what else comes again is not counted.
+  if (finding.at("repeats") != 0) {
+    absl::StrAppend(&found, "; seen again ",
+                    Grouped(finding.at("repeats").get<std::uint64_t>()),
+                    " times");
+  }
+  Fact("found after", found, &html);
   Fact("note", Word(finding, "note"), &html);
   Fact("no pictures", Word(finding, "evidence_note"), &html);
   return html + "</dl>\n";
