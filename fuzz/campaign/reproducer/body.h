@@ -83,7 +83,8 @@ inline ByteVector Patched(ByteVector bytes, const Patches& patches) {
   return bytes;
 }
 
-const std::size_t kGuard = 4096;
+// A hundred rows of a cache: what is sent before page 0 lands near it.
+const std::size_t kGuard = 65536;
 const std::uint8_t kPoison = 0xc9;
 
 // A buffer between guards that are looked at afterwards.
