@@ -18,9 +18,11 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/fleet.h"
 #include "fuzz/campaign/followup.h"
+#include "fuzz/campaign/observe.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/progress.h"
+#include "fuzz/campaign/reproduce.h"
 #include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/settle.h"
 #include "fuzz/campaign/signals.h"
@@ -33,8 +35,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Of a campaign's time with findings, what is kept for rerunning and minimising
-// them.
+// them, and behind that for their reproducers.
 constexpr double kFollowUpShare = 0.25;
+constexpr double kReproduceShare = 0.1;
+// What the reproducers of one finding take: two builds and six runs.
+constexpr double kReproduceSeconds = 10;
 // Waits that nobody asks about.
 constexpr double kNoticeable = 0.5;
 
@@ -63,7 +68,9 @@ class Campaign {
         break;
       }
       for (const Fleet::Death& death : deaths) Judge(death);
-      progress_.Show(Seconds(), fleet_.Sum(), result_.findings);
+      const Totals sum = fleet_.Sum();
+      progress_.Show(Seconds(), sum, result_.findings);
+      result_.curve.Add(PointOf(sum));
       usleep(20'000);
     }
     std::vector<FindingRecord> records;
@@ -84,13 +91,20 @@ class Campaign {
     }
     result_.respawns = fleet_.respawns();
     progress_.Finish(result_.seconds, result_.totals, result_.findings);
+    result_.curve.Finish(PointOf(result_.totals));
     KeepCorpus();
+    CampaignOptions sooner = options_;
+    sooner.limits.until -= std::chrono::duration_cast<Clock::duration>(
+        std::chrono::duration<double>(ReproduceSeconds()));
     if (options_.settle && result_.error.empty()) {
-      SettleCauses(options_, result_.findings, progress_);
+      SettleCauses(sooner, result_.findings, progress_);
     }
     if (options_.follow_up && result_.error.empty()) {
-      FollowUp(options_, result_.findings.all(), &result_.totals, progress_);
-      LibraryHasChanged();
+      FollowUp(sooner, result_.findings.all(), &result_.totals, progress_);
+      ObserveFindings(options_, result_.findings.all(), progress_);
+      if (!LibraryHasChanged()) {
+        MakeReproducers(options_, result_.findings.all(), progress_);
+      }
     }
     return std::move(result_);
   }
@@ -98,6 +112,11 @@ class Campaign {
  private:
   double Seconds() const {
     return std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+
+  CurvePoint PointOf(const Totals& totals) const {
+    return {Seconds(), totals.cases, totals.coverage,
+            result_.findings.all().size()};
   }
 
   bool Over() const {
@@ -113,7 +132,16 @@ class Campaign {
     return all -
            std::min(kFollowUpShare * options_.seconds,
                     options_.minimize_seconds *
-                        static_cast<double>(result_.findings.all().size()));
+                        static_cast<double>(result_.findings.all().size())) -
+           ReproduceSeconds();
+  }
+
+  // Of the time, what is kept for observing findings and trying reproducers.
+  double ReproduceSeconds() const {
+    if (!options_.follow_up) return 0;
+    return std::min(
+        kReproduceShare * options_.seconds,
+        kReproduceSeconds * static_cast<double>(result_.findings.all().size()));
   }
 
   // How long a case that runs when all is over may still take.

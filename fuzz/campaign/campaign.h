@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fuzz/campaign/curve.h"
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/totals.h"
@@ -17,6 +18,7 @@ namespace mlafuzz {
 // What a campaign did and found.
 struct CampaignResult {
   Totals totals;
+  Curve curve;
   FindingSet findings;
   double seconds = 0;  // of fuzzing; minimising comes on top
   bool interrupted = false;
@@ -48,12 +50,14 @@ int ExitCode(const CampaignResult& result);
 //   4. rerun each finding in fresh processes: one that does not fail each time
 //      is flaky;
 //   5. minimise each, keeping its cause;
-//   6. write the cases. Reports are written by the caller.
+//   6. look at what the smallest case of each leaves behind;
+//   7. of a library's findings, make that call a program of its own;
+//   8. write the cases. Reports are written by the caller.
 //
 // options.seconds bounds all of it: with findings, a quarter of it is kept for
-// 3 and 4. What goes past it is one call, or of kernels in this project's
-// processes one case, up to its own limit. After a signal nothing is waited
-// for.
+// 3 to 5, and a tenth for 6 and 7. What goes past it is one call, or of kernels
+// in this project's processes one case, up to its own limit. After a signal
+// nothing is waited for.
 //
 // InvalidArgument or Unavailable if it cannot run at all.
 absl::StatusOr<CampaignResult> RunCampaign(const CampaignOptions& options);

@@ -2,9 +2,11 @@
 #define MLAFUZZ_FUZZ_CAMPAIGN_FINDINGS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "fuzz/worker/evidence.pb.h"
 #include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/worker.pb.h"
 
@@ -56,6 +58,21 @@ struct Finding {
     std::string case_file;
   };
   std::vector<Shape> shapes;
+  // What its smallest case left behind; null: evidence_note says why.
+  std::shared_ptr<const Evidence> evidence;
+  std::string evidence_note;
+  // Its call as a file that stands alone (fuzz/campaign/reproduce.h).
+  struct Reproducer {
+    std::string path;  // relative to the output folder; empty: not written
+    std::string kind;  // "c++", "cuda", "gtest"
+    bool verified = false;
+    int failed = 0;  // runs that showed the bug, of
+    int runs = 0;
+    std::string compiler;
+    std::string words;
+    std::string source;
+  };
+  std::vector<Reproducer> reproducers;
 };
 
 // The findings of a campaign, one a cause, in the order of discovery.

@@ -181,8 +181,11 @@ void MinimizeOne(const CampaignOptions& options, double seconds,
     return;
   }
   finding.minimal_binary = result->case_binary();
+  // Whoever opens the folder opens the small one.
+  finding.case_file =
+      SaveCase(options, finding, "original", finding.case_binary);
   finding.minimal_file =
-      SaveCase(options, finding, "minimal", finding.minimal_binary);
+      SaveCase(options, finding, "case", finding.minimal_binary);
 }
 
 // Of the time that is left what one of `findings` may take for its minimising;

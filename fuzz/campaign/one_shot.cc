@@ -207,6 +207,14 @@ absl::StatusOr<ReachResult> ReachInWorker(const Engine& engine,
   }
 }
 
+absl::StatusOr<Evidence> ObserveInWorker(const Engine& engine,
+                                         WorkRequest request,
+                                         const WatchdogLimits& limits) {
+  request.set_mode(WorkRequest::OBSERVE);
+  return RunForResult<Evidence>(engine, std::move(request), limits,
+                                "evidence.result");
+}
+
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request) {
   request.set_mode(WorkRequest::AB);
   WatchdogLimits limits;

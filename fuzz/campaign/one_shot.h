@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/worker_process.h"
+#include "fuzz/worker/evidence.pb.h"
 #include "fuzz/worker/worker.pb.h"
 #include "properties/infer/infer.pb.h"
 
@@ -41,6 +42,11 @@ absl::StatusOr<SettleResult> SettleInWorker(const Engine& engine,
 absl::StatusOr<ReachResult> ReachInWorker(const Engine& engine,
                                           WorkRequest request,
                                           const WatchdogLimits& limits);
+
+// What request.cases(0) left behind. Aborted if it takes the process with it.
+absl::StatusOr<Evidence> ObserveInWorker(const Engine& engine,
+                                         WorkRequest request,
+                                         const WatchdogLimits& limits);
 
 // Aborted if a decode took its process with it.
 absl::StatusOr<AbResult> AbInWorker(const Engine& engine, WorkRequest request);

@@ -21,8 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kResults[] = {"findings", "corpus", "report.json",
-                                    "report.txt"};
+constexpr const char* kResults[] = {"findings",   "corpus",      "report.json",
+                                    "report.txt", "report.html", "report.sarif",
+                                    "junit.xml",  "summary.md"};
 
 absl::Status Cannot(const std::string& what, const std::string& why) {
   return absl::UnavailableError(absl::StrCat(

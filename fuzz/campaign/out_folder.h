@@ -13,8 +13,8 @@ namespace mlafuzz {
 // and says that the folder is a campaign's.
 //
 //   * Held by a running campaign: refused, with its pid and command.
-//   * What an earlier campaign left (findings, corpus, report.json, report.txt)
-//     moves to `previous/`, which holds one generation.
+//   * What an earlier campaign left (findings, corpus, reports) moves to
+//     `previous/`, which holds one generation.
 //   * The same names in a folder that is no campaign's: refused. They are
 //     somebody's own, a source tree's `corpus` say.
 class OutFolder {

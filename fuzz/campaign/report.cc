@@ -1,7 +1,10 @@
 #include "fuzz/campaign/report.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -9,6 +12,10 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/report/junit.h"
+#include "fuzz/campaign/report/page.h"
+#include "fuzz/campaign/report/sarif.h"
+#include "fuzz/campaign/report/step_summary.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/ulps.h"
 #include "properties/fields.h"
@@ -62,6 +69,17 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
                               {"cause", shape.cause},
                               {"case", shape.case_file}});
   }
+  json["evidence_note"] = finding.evidence_note;
+  json["reproducers"] = Json::array();
+  for (const Finding::Reproducer& r : finding.reproducers) {
+    json["reproducers"].push_back(
+        {{"path", r.path},
+         {"kind", r.kind},
+         {"verified", r.verified},
+         {"reliability", {{"failed", r.failed}, {"runs", r.runs}}},
+         {"compiler", r.compiler},
+         {"words", r.words}});
+  }
   json["replay"] = ReplayCommand(options, finding);
   return json;
 }
@@ -103,6 +121,33 @@ Json PowerTableJson(const Totals& totals) {
   return table;
 }
 
+// Relations of the kernels under test that no case met; those of GPUs only
+// there.
+Json NotTriedJson(const CampaignOptions& options, const Totals& totals) {
+  Json names = Json::array();
+  const std::vector<Relation>& relations = AllRelations();
+  for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
+    const bool meant =
+        UnderTest(options, relations[i].kernel) &&
+        (!relations[i].on_devices || !options.targets.device_name().empty());
+    if (!meant || totals.relations[i] != 0) continue;
+    names.push_back({{"kernel", KernelName(relations[i].kernel)},
+                     {"relation", relations[i].name}});
+  }
+  return names;
+}
+
+Json CurveJson(const Curve& curve) {
+  Json points = Json::array();
+  for (const CurvePoint& point : curve.points()) {
+    points.push_back({{"seconds", point.seconds},
+                      {"cases", point.cases},
+                      {"coverage", point.coverage},
+                      {"findings", point.findings}});
+  }
+  return points;
+}
+
 // What did not run, and why: never a silent pass.
 Json SkippedJson(const CampaignOptions& options) {
   Json skipped = Json::array();
@@ -139,6 +184,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   const Totals& totals = result.totals;
   Json json;
   json["schema_version"] = 1;
+  json["summary"] = SummaryLine(result);
   json["target"] = TargetsText(options.targets);
   if (options.other.has_value()) {
     json["compared_with"] = TargetsText(*options.other);
@@ -168,6 +214,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
       result.seconds > 0 ? static_cast<double>(totals.cases) / result.seconds
                          : 0.0;
   json["coverage"] = totals.coverage;
+  json["curve"] = CurveJson(result.curve);
   json["verdicts"]["checks"] = totals.checks;
   for (int v = 0; v < kVerdictCount; ++v) {
     json["verdicts"][VerdictName(static_cast<Verdict>(v))] =
@@ -201,6 +248,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
     count = (count.is_null() ? 0 : count.get<std::uint64_t>()) +
             totals.relations[i];
   }
+  json["relations_not_tried"] = NotTriedJson(options, totals);
   json["skipped"] = SkippedJson(options);
   json["respawns"] = result.respawns;
   json["slow_cases"] = result.slow_cases;
@@ -222,17 +270,35 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
 absl::Status WriteReports(const CampaignOptions& options,
                           const CampaignResult& result) {
   const BuildInfo build = ReadBuildInfo(options.engine);
-  if (absl::Status s = WriteFileAtomically(options.out + "/report.txt",
-                                           ReportText(options, result, build));
-      !s.ok()) {
-    return s;
+  const Json report = ReportJson(options, result, build);
+  std::map<std::string, FindingDetails> details;
+  for (const Finding& finding : result.findings.all()) {
+    FindingDetails& shown = details[finding.id];
+    shown.evidence = finding.evidence.get();
+    for (const Finding::Reproducer& r : finding.reproducers) {
+      if (r.path.empty()) continue;
+      shown.reproducer_path = r.path;
+      shown.reproducer = r.source;
+      break;
+    }
   }
   // Causes may quote a target's own message: never fail on its bytes.
-  return WriteFileAtomically(
-      options.out + "/report.json",
-      ReportJson(options, result, build)
-              .dump(2, ' ', false, Json::error_handler_t::replace) +
-          "\n");
+  const auto dump = [](const Json& json) {
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  };
+  for (const auto& [name, text] :
+       std::initializer_list<std::pair<const char*, std::string>>{
+           {"report.txt", ReportText(options, result, build)},
+           {"report.html", ReportPage(report, details)},
+           {"report.sarif", dump(Sarif(report))},
+           {"junit.xml", JunitXml(report)},
+           {"summary.md", StepSummary(report)},
+           {"report.json", dump(report)}}) {
+    const absl::Status s =
+        WriteFileAtomically(absl::StrCat(options.out, "/", name), text);
+    if (!s.ok()) return s;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace mlafuzz

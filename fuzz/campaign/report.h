@@ -18,7 +18,10 @@ struct BuildInfo {
 };
 BuildInfo ReadBuildInfo(const Engine& engine);
 
-// report.json, schema 1. See schema.h for its fields.
+// What to think of it, in a line: "2 findings", "nothing found", ...
+std::string SummaryLine(const CampaignResult& result);
+
+// report.json, schema 1: docs/report.md has its fields.
 nlohmann::ordered_json ReportJson(const CampaignOptions& options,
                                   const CampaignResult& result,
                                   const BuildInfo& build);
@@ -27,7 +30,9 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
 std::string ReportText(const CampaignOptions& options,
                        const CampaignResult& result, const BuildInfo& build);
 
-// Writes both into the output folder.
+// Writes both into the output folder, and what is made of report.json:
+// report.html, report.sarif, junit.xml and summary.md. Each is whole or not
+// there; report.json comes last, so that where it is all are.
 absl::Status WriteReports(const CampaignOptions& options,
                           const CampaignResult& result);
 

@@ -1,5 +1,12 @@
 #include "fuzz/campaign/report.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <map>
 #include <string>
 
 #include "corpus/codec.h"
@@ -43,8 +50,8 @@ CampaignResult Result() {
   c.mutable_pool()->set_page_size(1);
   c.add_steps()->mutable_write();
   finding.case_binary = finding.minimal_binary = CanonicalBinary(c);
-  finding.case_file = "findings/a/case.txtpb";
-  finding.minimal_file = "findings/a/minimal.txtpb";
+  finding.case_file = "findings/a/original.txtpb";
+  finding.minimal_file = "findings/a/case.txtpb";
   finding.executions_to_find = 12;
   result.findings.Add(finding);
   return result;
@@ -77,6 +84,9 @@ void ExpectSchema(const Json& json) {
            Wanted{"power_table", Json::value_t::array},
            Wanted{"relations", Json::value_t::object},
            Wanted{"skipped", Json::value_t::array},
+           Wanted{"summary", Json::value_t::string},
+           Wanted{"curve", Json::value_t::array},
+           Wanted{"relations_not_tried", Json::value_t::array},
        }) {
     ASSERT_TRUE(json.contains(wanted.name)) << wanted.name;
     EXPECT_EQ(json[wanted.name].type(), wanted.type) << wanted.name;
@@ -112,6 +122,37 @@ TEST(Report, FollowsTheSchema) {
   EXPECT_EQ(json["cases_per_second"], 5.0);
 }
 
+void ExpectMembers(const Json& schema, const Json& object) {
+  for (const auto& [name, value] : object.items()) {
+    EXPECT_TRUE(schema["properties"].contains(name))
+        << name << " is not in docs/report.schema.json";
+  }
+  for (const Json& name : schema["required"]) {
+    EXPECT_TRUE(object.contains(name.get<std::string>()))
+        << name << " is in docs/report.schema.json alone";
+  }
+}
+
+TEST(Report, HasTheMembersOfTheSchemaInDocs) {
+  const auto text = ReadFile("docs/report.schema.json");
+  ASSERT_TRUE(text.ok()) << text.status();
+  const Json schema = Json::parse(*text);
+  CampaignResult result = Result();
+  result.curve.Finish({});
+  result.totals.power_steps.fill(1);
+  result.findings.all()[0].reproducers.emplace_back();
+  const Json json = ReportJson(Options(), result, BuildInfo());
+  ExpectMembers(schema, json);
+  for (const char* list :
+       {"curve", "power_table", "relations_not_tried", "findings"}) {
+    ASSERT_FALSE(json[list].empty()) << list;
+    ExpectMembers(schema["properties"][list]["items"], json[list][0]);
+  }
+  ExpectMembers(schema["properties"]["findings"]["items"]["properties"]
+                      ["reproducers"]["items"],
+                json["findings"][0]["reproducers"][0]);
+}
+
 // Field, share, sampled steps, and the same of cases made for the field.
 TEST(Report, PowerTable) {
   CampaignResult result = Result();
@@ -145,6 +186,35 @@ TEST(Report, PowerTable) {
         "could not have seen: writer.scale, "}) {
     EXPECT_NE(text.find(words), std::string::npos) << words << "\n" << text;
   }
+}
+
+TEST(Report, ListsReproducersWithTheirReliability) {
+  CampaignResult result = Result();
+  Finding::Reproducer r;
+  r.path = "findings/a/repro.cc";
+  r.kind = "c++";
+  r.verified = true;
+  r.failed = r.runs = 3;
+  r.words = "built";
+  result.findings.all()[0].reproducers.push_back(r);
+  const Json json = ReportJson(Options(), result, BuildInfo());
+  const Json& made = json["findings"][0]["reproducers"][0];
+  EXPECT_EQ(made["path"], "findings/a/repro.cc");
+  EXPECT_EQ(made["verified"], true);
+  EXPECT_EQ(made["reliability"]["failed"], 3);
+  EXPECT_EQ(made["reliability"]["runs"], 3);
+}
+
+// Of the kernel under test, and of this machine.
+TEST(Report, SaysWhichRelationsWereNotTried) {
+  const Json json = ReportJson(Options(), Result(), BuildInfo());
+  bool poison = false;
+  for (const Json& one : json["relations_not_tried"]) {
+    EXPECT_EQ(one["kernel"], "writer");
+    EXPECT_NE(one["relation"], "graph-replay");
+    poison |= one["relation"] == "two-poison";
+  }
+  EXPECT_TRUE(poison);
 }
 
 TEST(Report, ExitCodes) {
@@ -184,10 +254,55 @@ TEST(Report, TextNamesWhatMatters) {
   for (const char* word :
        {"1 finding", "mutant:x", "asan+ubsan", "tier host", "nope-tail",
         "writer.tail", "minimal case:", "steps {",
-        "mlafuzz replay out/findings/a/minimal.txtpb --target=mutant:x",
+        "mlafuzz replay out/findings/a/case.txtpb --target=mutant:x",
         "value classes never exercised: "}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << "\n" << text;
   }
+}
+
+// Whatever moment the writer is killed at, a report that is there is whole; and
+// where report.json is, all are.
+TEST(Reports, AreWholeWhereverTheWriterIsKilled) {
+  CampaignOptions options = Options();
+  options.out = testing::TempDir() + "/reports";
+  const CampaignResult result = Result();
+  int complete = 0, cut = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::filesystem::remove_all(options.out);
+    std::filesystem::create_directories(options.out);
+    const pid_t child = fork();
+    if (child == 0) {
+      _exit(WriteReports(options, result).ok() ? 0 : 1);
+    }
+    usleep(static_cast<useconds_t>(round * 400));
+    kill(child, SIGKILL);
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    int whole = 0;
+    for (const auto& [name, end] :
+         std::map<std::string, std::string>{{"report.json", "}\n"},
+                                            {"report.sarif", "}\n"},
+                                            {"report.html", "</html>\n"},
+                                            {"junit.xml", "</testsuites>\n"},
+                                            {"summary.md", "\n"},
+                                            {"report.txt", "\n"}}) {
+      const auto text = ReadFile(options.out + "/" + name);
+      if (!text.ok()) continue;
+      ++whole;
+      ASSERT_GE(text->size(), end.size()) << name;
+      EXPECT_EQ(text->substr(text->size() - end.size()), end) << name;
+      if (end == "}\n") {
+        EXPECT_TRUE(Json::accept(*text)) << name;
+      }
+    }
+    const bool last = std::filesystem::exists(options.out + "/report.json");
+    EXPECT_EQ(last, whole == 6) << whole;
+    ++(last ? complete : cut);
+  }
+  // Both were met, or nothing was tested.
+  EXPECT_GT(complete, 0);
+  EXPECT_GT(cut, 0);
+  std::printf("%d complete, %d cut\n", complete, cut);
 }
 
 }  // namespace

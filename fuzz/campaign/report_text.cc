@@ -28,29 +28,6 @@ std::string Indented(const std::string& text) {
   return out;
 }
 
-// The first line of all: what to think of it.
-std::string Summary(const CampaignResult& result) {
-  const std::size_t n = result.findings.all().size();
-  std::string line;
-  if (n > 0) {
-    line = absl::StrCat(n, n == 1 ? " finding" : " findings");
-  } else if (result.totals.failures != 0) {
-    line = absl::StrCat(result.totals.failures,
-                        " failing checks, of which no record arrived");
-  } else if (result.totals.informative == 0) {
-    line =
-        "nothing was informative: no check could have told a right kernel "
-        "from a wrong one";
-  } else {
-    line = "nothing found";
-  }
-  if (result.interrupted) absl::StrAppend(&line, " (stopped by a signal)");
-  if (!result.error.empty()) {
-    absl::StrAppend(&line, "; ended early: ", result.error);
-  }
-  return line;
-}
-
 // How sure the cause is.
 std::string CauseText(const Finding& finding) {
   const Failure& f = finding.failure;
@@ -178,11 +155,33 @@ std::string GapsText(const CampaignOptions& options, const Totals& totals) {
 
 }  // namespace
 
+std::string SummaryLine(const CampaignResult& result) {
+  const std::size_t n = result.findings.all().size();
+  std::string line;
+  if (n > 0) {
+    line = absl::StrCat(n, n == 1 ? " finding" : " findings");
+  } else if (result.totals.failures != 0) {
+    line = absl::StrCat(result.totals.failures,
+                        " failing checks, of which no record arrived");
+  } else if (result.totals.informative == 0) {
+    line =
+        "nothing was informative: no check could have told a right kernel "
+        "from a wrong one";
+  } else {
+    line = "nothing found";
+  }
+  if (result.interrupted) absl::StrAppend(&line, " (stopped by a signal)");
+  if (!result.error.empty()) {
+    absl::StrAppend(&line, "; ended early: ", result.error);
+  }
+  return line;
+}
+
 std::string ReportText(const CampaignOptions& options,
                        const CampaignResult& result, const BuildInfo& build) {
   const Totals& totals = result.totals;
   std::string text = absl::StrCat(
-      Summary(result), "\n\ntarget ", TargetsText(options.targets),
+      SummaryLine(result), "\n\ntarget ", TargetsText(options.targets),
       options.other.has_value()
           ? absl::StrCat(" against ", TargetsText(*options.other))
           : "",

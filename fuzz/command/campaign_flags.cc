@@ -1,12 +1,15 @@
 #include "fuzz/command/campaign_flags.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "corpus/codec.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/report.h"
@@ -50,6 +53,18 @@ absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
         ShownPath(folder), " are skipped: ", BadFilesText(files)));
   }
   return absl::OkStatus();
+}
+
+// A job of GitHub Actions shows what is appended to this file.
+void AppendStepSummary(const CampaignOptions& options) {
+  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
+  if (path == nullptr || *path == '\0') return;
+  const auto text = ReadFile(options.out + "/summary.md");
+  std::ofstream summary(path, std::ios::app);
+  if (text.ok()) summary << *text << "\n";
+  if (!text.ok() || !summary.flush()) {
+    std::printf("note: cannot append to GITHUB_STEP_SUMMARY, %s\n", path);
+  }
 }
 
 }  // namespace
@@ -159,6 +174,7 @@ int CampaignToExitCode(const CampaignOptions& options) {
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
   }
+  AppendStepSummary(options);
   for (const std::string& note : result->notes) {
     std::printf("note: %s\n", note.c_str());
   }
@@ -181,7 +197,8 @@ int CampaignToExitCode(const CampaignOptions& options) {
         "nothing was informative: no check could have told a right kernel "
         "from a wrong one\n");
   }
-  std::printf("report: %s/report.txt\n", options.shown_out.c_str());
+  std::printf("report: %s/report.txt, %s/report.html\n",
+              options.shown_out.c_str(), options.shown_out.c_str());
   if (!result->error.empty()) {
     std::fflush(stdout);
     return UsageError(absl::StrCat("the campaign ended early: ", result->error,

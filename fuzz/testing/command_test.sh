@@ -165,6 +165,20 @@ expect 1 'FINDING writer-tail-tail-unchanged' \
 report_has '"kernel": "writer"' twin
 report_has '"property": "nope-tail"' twin
 report_has '"field": "writer.tail"' twin
+for words in 'slot 0: 128 of 656 bytes are wrong' 'id="word-writer.tail"' \
+  'What was not exercised'
+do
+  grep -q -- "${words}" "${caller}/twin/report.html" || {
+    echo "FAILED: no ${words} in report.html"; failed=1; }
+done
+for file in report.sarif junit.xml summary.md; do
+  grep -q 'writer.*tail' "${caller}/twin/${file}" || {
+    echo "FAILED: no finding in ${file}"; failed=1; }
+done
+GITHUB_STEP_SUMMARY="${TEST_TMPDIR}/step_summary" \
+  "${mlafuzz}" campaign --cases=50 --flavour=plain --out=step > /dev/null
+grep -q '^## mlafuzz: nothing found' "${TEST_TMPDIR}/step_summary" || {
+  echo 'FAILED: no step summary'; failed=1; }
 expect 0 'nothing found' \
   campaign --kernels=decode --cases=200 --flavour=plain --out=decode
 report_has '"exit_code": 0' decode
@@ -209,7 +223,7 @@ one_line 2 'tree has a corpus that no campaign wrote' campaign --out=tree
   echo "FAILED: somebody's own corpus is gone"; failed=1; }
 echo 'All about it' > "${caller}/junk/README.md"
 cp "${caller}/junk/README.md" "${caller}/mixed"
-cp "${caller}/twin/findings/writer-tail-tail-unchanged/minimal.txtpb" \
+cp "${caller}/twin/findings/writer-tail-tail-unchanged/case.txtpb" \
   "${caller}/mixed/a.txtpb"
 one_line 2 'no file in junk is a case .README.md' campaign --corpus=junk
 expect 0 'note: --corpus: 1 of 2 files in mixed are skipped: README.md .line 1' \
@@ -331,7 +345,7 @@ if compgen -G "${TMPDIR}/mlafuzz.*" > /dev/null; then
 fi
 
 # ---- replay, explain, minimize
-case_file="twin/findings/writer-tail-tail-unchanged/minimal.txtpb"
+case_file="twin/findings/writer-tail-tail-unchanged/case.txtpb"
 expect 1 'writer fail' replay "${case_file}" "${twin[@]}"
 expect 0 'writer pass' replay "${case_file}" --flavour=plain
 expect 1 'contract field: writer.tail' explain "${case_file}" "${twin[@]}"
@@ -362,7 +376,7 @@ one_line 2 '^mlafuzz: nothing: the file is empty' replay nothing
 one_line 2 '^mlafuzz: empty: the folder holds no case' replay empty
 one_line 2 '^mlafuzz: missing: no such file' replay missing
 # The good one is still replayed.
-expect 2 'minimal.txtpb: .*writer fail' \
+expect 2 'case.txtpb: .*writer fail' \
   replay truncated.txtpb "${case_file}" "${twin[@]}"
 
 # ---- diff

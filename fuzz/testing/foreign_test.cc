@@ -163,6 +163,31 @@ INSTANTIATE_TEST_SUITE_P(Each, NowAndThen,
                          testing::Values("dies_once", "wrong_once",
                                          "wrong_every_sixth"));
 
+// What went wrong becomes a program that stands alone, tried before it is
+// written; the time for that is kept from fuzzing.
+class Reproduced : public testing::TestWithParam<const char*> {};
+
+TEST_P(Reproduced, IsBuiltRunAndWritten) {
+  CampaignOptions options = LibraryCampaign(GetParam(), "convert");
+  options.cases = 0;
+  options.seconds = 40;
+  options.stop_on_first = true;
+  options.follow_up = true;
+  const CampaignResult result = RunShort(options);
+  ASSERT_FALSE(result.findings.empty());
+  const Finding& f = result.findings.all()[0];
+  ASSERT_NE(f.evidence, nullptr) << f.evidence_note;
+  ASSERT_EQ(f.reproducers.size(), 2u);
+  for (const Finding::Reproducer& r : f.reproducers) {
+    EXPECT_TRUE(r.verified) << r.words;
+    EXPECT_TRUE(std::filesystem::exists(options.out + "/" + r.path)) << r.path;
+    std::printf("%s: %s\n", r.path.c_str(), r.words.c_str());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Reproduced,
+                         testing::Values("segfault", "errors"));
+
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
       .count();

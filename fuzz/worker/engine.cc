@@ -22,6 +22,7 @@
 #include "fuzz/worker/bench_mode.h"
 #include "fuzz/worker/fuzz_mode.h"
 #include "fuzz/worker/infer_mode.h"
+#include "fuzz/worker/observe_mode.h"
 #include "fuzz/worker/rapidcheck_mode.h"
 #include "fuzz/worker/reach_mode.h"
 #include "fuzz/worker/run_mode.h"
@@ -105,6 +106,8 @@ void Begin() {
       finish(RunInfer(request, status));
     case WorkRequest::BENCH:
       finish(RunBench(request, status));
+    case WorkRequest::OBSERVE:
+      finish(ObserveCase(request, status));
     case WorkRequest::REACH:
       finish(MeasureReach(request, status));
     default:

@@ -1,0 +1,103 @@
+#include "fuzz/campaign/reproducer/kernel_source.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <string>
+
+#include "fuzz/campaign/reproducer/source.h"
+#include "fuzz/campaign/reproducer/verify.h"
+#include "gtest/gtest.h"
+#include "kernels/target_set.h"
+
+namespace mlafuzz {
+namespace {
+
+// One token into slot 1 of 2, over 0xa5, without rope.
+Evidence NopeWrite() {
+  Evidence evidence;
+  evidence.set_kernel("writer");
+  evidence.set_ended("ok");
+  evidence.set_should_end("ok");
+  const auto add = [&](const char* name, const char* dtype,
+                       std::initializer_list<int> shape,
+                       std::initializer_list<int> strides,
+                       const std::string& bytes) -> Evidence::Buffer& {
+    Evidence::Buffer& buffer = *evidence.add_buffers();
+    buffer.set_name(name);
+    buffer.set_dtype(dtype);
+    for (const int n : shape) buffer.add_shape(n);
+    for (const int n : strides) buffer.add_strides(n);
+    buffer.set_before(bytes);
+    return buffer;
+  };
+  const std::string before(2 * 656, '\xa5');
+  std::string after = before;
+  // A tile of zeros: codes 0, the smallest normal float for a scale.
+  after.replace(656, 656, std::string(656, '\0'));
+  for (int tile = 0; tile < 4; ++tile) after[656 + 512 + 4 * tile + 2] = '\x80';
+  add("cache", "u8", {1, 2, 656}, {1312, 656, 1}, before).set_expected(after);
+  add("kv_c", "bf16", {1, 512}, {512, 1}, std::string(1024, '\0'));
+  add("slot_mapping", "i64", {1}, {1}, std::string("\1\0\0\0\0\0\0\0", 8));
+  return evidence;
+}
+
+// nvcc takes the kernel with all that it includes. Where there is a GPU it
+// shows the fault of the wrong twin and none of builtin; elsewhere it says that
+// it cannot tell.
+class Embedded : public testing::TestWithParam<const char*> {};
+
+TEST_P(Embedded, IsTakenByNvccAlone) {
+  ReproducerText text;
+  text.id = "writer-tail";
+  text.kernel = GetParam();
+  const auto source =
+      ReproducerSource(ReproducerKind::kCuda, NopeWrite(), text);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ(source->find("#include \"kernels"), std::string::npos);
+  EXPECT_EQ(source->find("absl"), std::string::npos);
+  const Verification v = VerifyReproducer(
+      ReproducerKind::kCuda, *source,
+      std::chrono::steady_clock::now() + std::chrono::seconds(250));
+  std::printf("%s: %s\n%s", GetParam(), v.words.c_str(), v.output.c_str());
+  ASSERT_EQ(v.words.find("not built"), std::string::npos) << v.words;
+  if (v.runs == 0) {
+    GTEST_SKIP() << v.words;
+  }
+  EXPECT_EQ(v.failed, std::string(GetParam()) == "builtin" ? 0 : kVerifyRuns);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Embedded,
+                         testing::Values("builtin", "mutant:nope-stale-tail"));
+
+// Of writers, gathers and index conversions all but one, which copies a
+// decode's query too.
+TEST(Embedded, IsEveryKernelButDecodes) {
+  int embedded = 0;
+  for (const TargetInfo& target : AllTargets()) {
+    const bool decodes =
+        std::find(target.replaces.begin(), target.replaces.end(),
+                  Kernel::kDecode) != target.replaces.end();
+    const auto source = KernelSource(target.name, 0);
+    if (source.ok()) {
+      ++embedded;
+      EXPECT_EQ(source->find("#include \""), std::string::npos) << target.name;
+    } else {
+      EXPECT_TRUE(decodes) << source.status();
+    }
+  }
+  EXPECT_GT(embedded, 50);
+  std::printf("%d kernels are embedded\n", embedded);
+}
+
+TEST(Embedded, IsNoDecode) {
+  ReproducerText text;
+  text.kernel = "mutant:qk-pow2-scale";
+  EXPECT_EQ(ReproducerSource(ReproducerKind::kCuda, NopeWrite(), text)
+                .status()
+                .code(),
+            absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace mlafuzz
