@@ -146,7 +146,7 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   if (targets->all() != "builtin") {
     return fail(absl::InvalidArgumentError(
-        "times builtin, lib: targets and those on a GPU alone"));
+        "times builtin, attached targets and those on a GPU alone"));
   }
   std::vector<std::string> flavours = {"asan+ubsan", "plain", "race"};
   if (arguments.Has("flavour")) flavours = {arguments.Get("flavour")};

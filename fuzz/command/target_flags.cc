@@ -13,22 +13,29 @@
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/session.h"
 #include "kernels/foreign/foreign_target.h"
+#include "kernels/foreign/python.h"
 
 namespace mlafuzz {
 
 namespace {
 
-// A library's path is the caller's, whatever folder this program runs in.
-void ResolveLibraries(Targets* targets) {
+// A path is the caller's, whatever folder this program runs in.
+void ResolveLibraries(const Arguments& arguments, Targets* targets) {
+  const std::string python = arguments.Get("python");
+  targets->set_python(absl::StrContains(python, '/') ? CallersPath(python)
+                                                     : python);
+  targets->set_python_folder(CallersPath("."));
   for (std::string* name :
        {targets->mutable_all(), targets->mutable_writer(),
         targets->mutable_gather(), targets->mutable_convert(),
         targets->mutable_decode()}) {
-    if (IsForeign(*name)) {
-      const std::string path(WithoutDevice(*name).substr(4));
-      *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "",
-                           "lib:", CallersPath(path));
-    }
+    if (!IsForeign(*name)) continue;
+    const absl::string_view prefix =
+        IsPython(*name) ? kPythonTarget : absl::string_view("lib:");
+    const std::string path(WithoutDevice(*name).substr(prefix.size()));
+    if (IsPython(*name) && !IsPath(ParsePythonName(path))) continue;
+    *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "", prefix,
+                         CallersPath(path));
   }
 }
 
@@ -208,9 +215,10 @@ std::vector<Flag> TargetFlags() {
 
 std::vector<Flag> RunnerLimitFlags() {
   return {
-      {"call-timeout", "5s", "of one call of a lib: target (default 5s)"},
-      {"start-timeout", "60s", "until a lib: target is loaded (default 60s)"},
-      {"memory-limit", "MIB", "of a lib: target's process (default 2048)"},
+      {"call-timeout", "5s", "of one call of an attached target (default 5s)"},
+      {"start-timeout", "60s", "until a target is attached (default 60s)"},
+      {"memory-limit", "MIB", "of an attached target (default 2048)"},
+      {"python", "PATH", "interpreter or venv of python: targets"},
   };
 }
 
@@ -229,7 +237,7 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   targets.set_convert(arguments.Get("convert"));
   targets.set_decode(arguments.Get("decode"));
   if (absl::Status s = ReadRunnerLimits(arguments, &targets); !s.ok()) return s;
-  ResolveLibraries(&targets);
+  ResolveLibraries(arguments, &targets);
   if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
   // Targets of test engines: only the engine knows them.
   if (absl::StartsWith(targets.all(), "puzzle:")) return targets;
@@ -252,7 +260,7 @@ absl::StatusOr<Targets> ReadTarget(const std::string& name,
   Targets targets;
   targets.set_all(name);
   if (absl::Status s = ReadRunnerLimits(arguments, &targets); !s.ok()) return s;
-  ResolveLibraries(&targets);
+  ResolveLibraries(arguments, &targets);
   if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();

@@ -454,7 +454,7 @@ class Processes : public ForeignExecutor {
       if (!target.file().path.empty()) {
         const std::string change = ChangeOf(target.file());
         if (!change.empty()) {
-          return absl::FailedPreconditionError(absl::StrCat("lib:", change));
+          return absl::FailedPreconditionError(change);
         }
       }
       RunnerLimits limits = target.limits();

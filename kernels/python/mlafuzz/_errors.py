@@ -1,0 +1,43 @@
+"""What went wrong in a module, in one line."""
+
+import traceback
+
+# Of a traceback, the innermost lines of the module's own.
+_FRAMES = 3
+_MOST = 1500  # characters
+
+
+class LoadError(Exception):
+    """The target cannot be attached; the text says why and what to do."""
+
+
+class BadResult(Exception):
+    """A function returned what is no result; the text names it."""
+
+
+def in_one_line(error):
+    """The exception, and where it came from, innermost line first."""
+    text = "".join(traceback.format_exception_only(error)).strip()
+    if isinstance(error, SyntaxError):  # it names its own place
+        return _shortened(f"{type(error).__name__}: {error}")
+    text = " | ".join(line.strip() for line in text.splitlines())
+    own = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((_HERE, "<frozen"))
+    ]
+    places = [
+        f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} in {frame.name}: "
+        f"{frame.line}"
+        for frame in reversed(own[-_FRAMES:])
+    ]
+    return _shortened("; at ".join([text] + places[:1])) + "".join(
+        f"; called at {place}"[:200] for place in places[1:]
+    )
+
+
+def _shortened(text):
+    return text if len(text) <= _MOST else text[:_MOST] + "..."
+
+
+_HERE = __file__.rsplit("/", 1)[0] + "/"
