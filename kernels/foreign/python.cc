@@ -64,9 +64,10 @@ absl::StatusOr<std::string> FindInterpreter(const std::string& interpreter) {
     const std::string program = absl::StrCat(wanted, "/bin/python3");
     if (IsProgram(program)) return program;
     return absl::NotFoundError(
-        absl::StrCat("--python=", wanted, " is a folder without bin/python3, "
-                     "so no venv; make one with `python3 -m venv ", wanted,
-                     "`"));
+        absl::StrCat("--python=", wanted,
+                     " is a folder without bin/python3, "
+                     "so no venv; make one with `python3 -m venv ",
+                     wanted, "`"));
   }
   if (absl::StrContains(wanted, '/')) {
     if (IsProgram(wanted)) return wanted;
@@ -81,7 +82,8 @@ absl::StatusOr<std::string> FindInterpreter(const std::string& interpreter) {
     }
   }
   return absl::NotFoundError(absl::StrCat(
-      wanted, " is not in $PATH; name an interpreter or the folder of a venv "
+      wanted,
+      " is not in $PATH; name an interpreter or the folder of a venv "
       "with --python=PATH"));
 }
 

@@ -4,7 +4,8 @@ import traceback
 
 # Of a traceback, the innermost lines of the module's own.
 _FRAMES = 3
-_MOST = 1500  # characters
+_MOST = 1500  # characters of its text
+_LONGEST_LINE = 200
 
 
 class LoadError(Exception):
@@ -20,7 +21,7 @@ def in_one_line(error):
     text = "".join(traceback.format_exception_only(error)).strip()
     if isinstance(error, SyntaxError):  # it names its own place
         return _shortened(f"{type(error).__name__}: {error}")
-    text = " | ".join(line.strip() for line in text.splitlines())
+    text = _shortened(" | ".join(line.strip() for line in text.splitlines()))
     own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -31,9 +32,9 @@ def in_one_line(error):
         f"{frame.line}"
         for frame in reversed(own[-_FRAMES:])
     ]
-    return _shortened("; at ".join([text] + places[:1])) + "".join(
-        f"; called at {place}"[:200] for place in places[1:]
-    )
+    for n, place in enumerate(places):
+        text += f"; {'called ' if n else ''}at {place}"[:_LONGEST_LINE]
+    return text
 
 
 def _shortened(text):

@@ -1,9 +1,9 @@
 """The harness' side of kernels/foreign/wire.h, as far as tests of the runner
 need it: one runner, calls on tensors that are given as numpy arrays."""
 
-import ctypes
+import fcntl
+import mmap
 import os
-import signal
 import socket
 import struct
 import subprocess
@@ -52,21 +52,17 @@ class Runner:
         os.ftruncate(self._control_fd, 40)
         self.log = os.memfd_create("log")
 
+        given = (theirs.fileno(), self._arena_fd, self._control_fd)
+
         def place():
-            for to, fd in ((1, self.log), (2, self.log)):
-                os.dup2(fd, to)
+            for to in (1, 2):
+                os.dup2(self.log, to)
             # Above the numbers that they are to get.
-            high = [os.dup(fd) for fd in (theirs.fileno(), arena, control)]
-            high = [fcntl_dup(fd) for fd in high]
+            high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 64) for fd in given]
             for to, fd in zip((3, 4, 5), high):
                 os.dup2(fd, to)
+            os.closerange(64, 128)
 
-        def fcntl_dup(fd):
-            import fcntl
-
-            return fcntl.fcntl(fd, fcntl.F_DUPFD, 64)
-
-        arena, control = self._arena_fd, self._control_fd
         self.process = subprocess.Popen(
             [python, "-B", here + "/../runner.py", module, name, folder, "host"],
             stdin=subprocess.DEVNULL,
@@ -75,8 +71,6 @@ class Runner:
             start_new_session=True,
         )
         theirs.close()
-        import mmap
-
         self.arena = numpy.frombuffer(
             mmap.mmap(self._arena_fd, _CAPACITY), numpy.uint8
         )
@@ -165,12 +159,15 @@ class Runner:
         return results
 
     def printed(self):
-        return os.pread(self.log, 1 << 16, 0).decode()
+        return os.pread(self.log, 1 << 20, 0).decode(errors="replace")
 
     def end(self):
         """Its exit code, once nobody speaks to it any more."""
         self._socket.close()
-        return self.process.wait(timeout=20)
+        code = self.process.wait(timeout=20)
+        for fd in (self._arena_fd, self._control_fd, self.log):
+            os.close(fd)
+        return code
 
     def _receive(self):
         head = self._read(16)
