@@ -1,6 +1,7 @@
 """The runner of Python modules, by its protocol alone."""
 
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -11,6 +12,7 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(_HERE, "testing"))
 
 import harness
+import xml_results
 
 _OK, _REFUSED, _ERROR, _NOT_IMPLEMENTED = 0, 1, 2, 3
 _ATTACH = os.path.join(_HERE, "testing", "attach.py")
@@ -263,5 +265,94 @@ class Call(RunnerTest):
         self.assertEqual(runner.process.wait(timeout=20), -11)
 
 
+class Frameworks(RunnerTest):
+    """With the Python, or the venv, that $MLAFUZZ_PYTHON names."""
+
+    def attached(self, package, text, name="framework_kernels.py"):
+        python = os.environ.get("MLAFUZZ_PYTHON", sys.executable)
+        if os.path.isdir(python):
+            python += "/bin/python3"
+        tried = subprocess.run(
+            [python, "-c", f"import {package}"], capture_output=True, text=True
+        )
+        if tried.returncode != 0:
+            self.skipTest(f"{python}: {tried.stderr.strip().splitlines()[-1]}")
+        return self.runner(written_file(text, name), python=python)
+
+    def test_ml_dtypes_has_a_bfloat16(self):
+        runner = self.attached(
+            "ml_dtypes",
+            "tensors = 'ml_dtypes'\n"
+            "def write(kv_c, cache, **_):\n"
+            "    assert str(kv_c.dtype) == 'bfloat16', kv_c.dtype\n"
+            "    assert (kv_c == 1).all()\n"
+            "    cache[0, 0] = 7\n",
+        )
+        call = write_call()
+        call["kv_c"][...] = 0x3F80  # 1
+        self.assertEqual(runner.call("write", **call), (_OK, ""))
+        self.assertTrue((call["cache"][0, 0] == 7).all())
+
+    def test_torch_writes_in_place(self):
+        runner = self.attached(
+            "torch",
+            "import torch\n"
+            "tensors = 'torch'\n"
+            "def write(kv_c, k_pe, slot_mapping, cache):\n"
+            "    assert kv_c.dtype == torch.bfloat16 and kv_c.shape == (2, 512)\n"
+            "    assert slot_mapping.dtype == torch.int64\n"
+            "    cache[0, slot_mapping] = 7\n",
+        )
+        call = write_call()
+        self.assertEqual(runner.call("write", **call), (_OK, ""))
+        self.assertTrue((call["cache"][0, :2] == 7).all())
+        self.assertTrue((call["cache"][0, 2:] == 0xA5).all())
+
+    def test_torch_results_are_named(self):
+        runner = self.attached(
+            "torch",
+            "import torch\n"
+            "tensors = 'torch'\n"
+            "def gather(dst, workspace_starts, **_):\n"
+            "    return [\n"
+            "        torch.ones_like(dst).T.contiguous().T,\n"
+            "        dst.float(),\n"
+            "        torch.empty_like(dst, device='meta'),\n"
+            "        dst[:, :5],\n"
+            "        dst.float().numpy(),\n"
+            "    ][workspace_starts[0]]\n",
+        )
+        texts = (
+            "",
+            "returned dst with dtype torch.float32, expected torch.bfloat16",
+            "returned dst with device meta, expected cpu",
+            "returned dst with shape (2, 5), expected (2, 576)",
+            "returned a numpy.ndarray for dst, expected a torch.Tensor",
+        )
+        for number, text in enumerate(texts):
+            dst = np.zeros((2, 576), np.uint16)
+            starts = np.array([number], np.int32)
+            answer = runner.call("gather", dst=dst, workspace_starts=starts)
+            self.assertEqual(answer, (_ERROR if text else _OK, text))
+            self.assertTrue((dst == (0 if text else 0x3F80)).all())
+
+    def test_jax_returns_its_results(self):
+        runner = self.attached(
+            "jax",
+            "import jax.numpy as jnp\n"
+            "tensors = 'jax'\n"
+            "def convert(token_indices, valid_count, **_):\n"
+            "    if len(token_indices) == 3:\n"
+            "        return None\n"
+            "    return token_indices + 1, valid_count * 0\n",
+        )
+        call = convert_call(2)
+        self.assertEqual(runner.call("convert", **call), (_OK, ""))
+        self.assertEqual(call["out"].tolist(), [[2, 7, 0, 10]] * 2)
+        status, text = runner.call("convert", **convert_call(3))
+        self.assertEqual(status, _ERROR)
+        self.assertIn("returned no out; JAX arrays cannot be written", text)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    xml_results.main()
