@@ -89,13 +89,13 @@ def decode(
     for query in range(q.shape[0]):
         slots = indices[query]
         if lengths is not None:
-            slots = slots[: lengths[query]]
+            slots = slots[: max(0, lengths[query])]
         slots = slots[slots >= 0]
         rows = cache[slots // cache.shape[1], slots % cache.shape[1]]
         keys = np.concatenate([latent(rows), from_bf16(rope_bits(rows))], axis=1)
         for head in range(q.shape[1]):
             x = from_bf16(q[query, head])
-            sink = -np.inf if sinks is None else sinks[head] * log2_e
+            sink = np.float32(-np.inf) if sinks is None else sinks[head] * log2_e
             logits = (keys[:, : len(x)] * x).sum(axis=1, dtype=np.float32)
             logits = logits * np.float32(softmax_scale) * log2_e
             if len(slots) == 0:
@@ -105,7 +105,7 @@ def decode(
             top = np.maximum(logits.max(), sink, dtype=np.float32)
             weights = np.exp2(logits - top)
             total = weights.sum(dtype=np.float32)
-            total += np.float32(1) if sink == top else np.exp2(sink - top)
+            total += np.exp2(sink - top) if sink != top else np.float32(1)
             value = (weights[:, None] * keys[:, :512]).sum(axis=0, dtype=np.float32)
             out[query, head] = to_bf16(value / total)
             lse[query, head] = top + np.log2(total)

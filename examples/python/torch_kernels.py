@@ -59,7 +59,7 @@ def decode(
     for query in range(q.shape[0]):
         slots = indices[query]
         if lengths is not None:
-            slots = slots[: int(lengths[query])]
+            slots = slots[: max(0, int(lengths[query]))]
         slots = slots[slots >= 0].long()
         keys = keys_of(cache[slots // page_size, slots % page_size])
         x = q[query].float()

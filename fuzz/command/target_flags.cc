@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <iterator>
+#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -111,8 +112,15 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
     }
     return absl::OkStatus();
   }
+  // Modules of Python allocate device memory themselves, and their runner says
+  // what it is on: they need no backend of this build.
+  const bool python_alone = std::all_of(
+      std::begin(names), std::end(names),
+      [](const std::string* n) { return n->empty() || IsPython(*n); });
   const auto name =
-      DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
+      python_alone && backend != "auto"
+          ? absl::StatusOr<std::string>("")
+          : DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
   if (!name.ok()) {
     if (backend != "auto" || any) {
       return absl::UnavailableError(absl::StrCat(
@@ -128,6 +136,16 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
     if (!n->empty() && !IsOnDevice(*n)) *n = absl::StrCat(kOnDevice, *n);
   }
   return absl::OkStatus();
+}
+
+// What the modules of a set are on, where nobody else has said it.
+void NoteDevice(const TargetSet& set, Targets* targets) {
+  for (const std::shared_ptr<Target>& target : set.targets) {
+    if (!targets->device_name().empty()) return;
+    if (target != nullptr && target->foreign() != nullptr) {
+      targets->set_device_name(target->foreign()->device());
+    }
+  }
 }
 
 // A target that has kernels of its own, and those that this run would call.
@@ -244,6 +262,7 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   NoteLibraries(*made, &targets);
+  NoteDevice(*made, &targets);
   if (absl::Status s = CheckAllAreUsed(targets); !s.ok()) return s;
   return targets;
 }
@@ -265,6 +284,7 @@ absl::StatusOr<Targets> ReadTarget(const std::string& name,
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   NoteLibraries(*made, &targets);
+  NoteDevice(*made, &targets);
   return targets;
 }
 

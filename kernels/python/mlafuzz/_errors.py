@@ -1,5 +1,6 @@
 """What went wrong in a module, in one line."""
 
+import importlib
 import traceback
 
 # Of a traceback, the innermost lines of the module's own.
@@ -25,7 +26,7 @@ def in_one_line(error):
     own = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
-        if not frame.filename.startswith((_HERE, "<frozen"))
+        if not frame.filename.startswith((_HERE, _IMPORTLIB, "<frozen"))
     ]
     places = [
         f"{frame.filename.rsplit('/', 1)[-1]}:{frame.lineno} in {frame.name}: "
@@ -42,3 +43,4 @@ def _shortened(text):
 
 
 _HERE = __file__.rsplit("/", 1)[0] + "/"
+_IMPORTLIB = importlib.__file__.rsplit("/", 1)[0] + "/"

@@ -98,8 +98,14 @@ def _import(name, folder):
         sys.modules.setdefault(stem, module)
         spec.loader.exec_module(module)
         return module
-    except ModuleNotFoundError as error:
-        raise LoadError(_not_found(error, name, folder)) from error
+    except ImportError as error:
+        if error.__cause__ is not None:  # the module's own words for it
+            why = f"importing {name}: {error}"
+        elif isinstance(error, ModuleNotFoundError):
+            why = _not_found(error, name, folder)
+        else:
+            why = f"importing {name}: {in_one_line(error)}"
+        raise LoadError(why) from error
     except Exception as error:  # whatever a module does when it is imported
         raise LoadError(f"importing {name}: {in_one_line(error)}") from error
 

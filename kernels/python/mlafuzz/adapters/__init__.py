@@ -9,6 +9,11 @@ import importlib
 
 import mlafuzz
 
+try:
+    import torch
+except ImportError:
+    torch = None  # needed() says what it is needed for
+
 NOT_RUN = "this adapter was not run against the real package yet"
 
 

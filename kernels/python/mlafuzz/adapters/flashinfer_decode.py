@@ -7,10 +7,8 @@ logits. Arbitrary: "arbitrary_fp32". decode_dsv3_2_kernel.cuh @fb28d724.
 
 import functools
 
-import torch
-
 import mlafuzz
-from mlafuzz.adapters import needed, refusing
+from mlafuzz.adapters import needed, refusing, torch
 
 _decode, _VERSION = needed(
     "flashinfer.mla",

@@ -1,10 +1,8 @@
 """FlashMLA's sparse decode on 656-byte rows, as on sm_90.
 flash_mla/flash_mla_interface.py, csrc/sm90/decode/sparse_fp8 @9241ae3e."""
 
-import torch
-
 import mlafuzz
-from mlafuzz.adapters import needed, refusing
+from mlafuzz.adapters import needed, refusing, torch
 
 _WHAT = "FlashMLA with sparse decode of FP8 caches and attn_sink, as @9241ae3e"
 _flash_mla_with_kvcache, _VERSION = needed(

@@ -4,10 +4,8 @@ The module: scales as computed. Pow2: the generation after vLLM #49435, whose
 scales are powers of two. csrc/libtorch_stable/cache_kernels.cu @00eb0c87.
 """
 
-import torch
-
 import mlafuzz
-from mlafuzz.adapters import needed, refusing
+from mlafuzz.adapters import needed, refusing, torch
 
 _concat_and_cache_mla, _VERSION = needed(
     "vllm._custom_ops",
