@@ -78,6 +78,11 @@ expect "check" 0 "numpy over shared memory, bfloat16 as uint16" targets \
   --check "${module}/numpy_writer.py" "${numpy[@]}"
 expect "numpy writer is right" 0 "nothing found" "${campaign[@]}" "${numpy[@]}" \
   --target="${module}/numpy_writer.py" --cases=1500
+if grep -q "^tensors: numpy over shared memory" "${work}/o/report.txt"; then
+  record "the report says how tensors came"
+else
+  record "the report says how tensors came" failure "$(cat "${work}/o/report.txt")"
+fi
 expect "stale tail is found" 1 "writer.tail" "${campaign[@]}" "${numpy[@]}" \
   --target="${module}/numpy_writer_twin.py" --cases=1500 --stop-on-first
 expect "numpy readers are right" 0 "nothing found" "${campaign[@]}" \

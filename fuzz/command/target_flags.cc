@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <iterator>
 #include <memory>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -138,12 +139,19 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
   return absl::OkStatus();
 }
 
-// What the modules of a set are on, where nobody else has said it.
-void NoteDevice(const TargetSet& set, Targets* targets) {
+// What the modules of a set get, and what they are on, where nobody else has
+// said it.
+void NoteModules(const TargetSet& set, Targets* targets) {
+  std::set<std::string> ways;
   for (const std::shared_ptr<Target>& target : set.targets) {
-    if (!targets->device_name().empty()) return;
-    if (target != nullptr && target->foreign() != nullptr) {
-      targets->set_device_name(target->foreign()->device());
+    if (target == nullptr || target->foreign() == nullptr) continue;
+    const ForeignTarget& foreign = *target->foreign();
+    if (targets->device_name().empty()) {
+      targets->set_device_name(foreign.device());
+    }
+    if (const std::string& way = foreign.description().tensors();
+        !way.empty() && ways.insert(way).second) {
+      targets->add_tensors(way);
     }
   }
 }
@@ -262,7 +270,7 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   NoteLibraries(*made, &targets);
-  NoteDevice(*made, &targets);
+  NoteModules(*made, &targets);
   if (absl::Status s = CheckAllAreUsed(targets); !s.ok()) return s;
   return targets;
 }
@@ -284,7 +292,7 @@ absl::StatusOr<Targets> ReadTarget(const std::string& name,
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   NoteLibraries(*made, &targets);
-  NoteDevice(*made, &targets);
+  NoteModules(*made, &targets);
   return targets;
 }
 

@@ -111,12 +111,12 @@ class Cached(Right):
 
 
 class Leaks(Right):
-    """Sixteen MiB in each call."""
+    """64 MiB in each call."""
 
     kept = []
 
     def misbehave(self, results, token_indices):
-        self.kept.append(np.ones(2 << 20))
+        self.kept.append(np.ones(8 << 20))
         return results
 
 
