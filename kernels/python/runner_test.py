@@ -265,10 +265,10 @@ class Call(RunnerTest):
         self.assertEqual(runner.process.wait(timeout=20), -11)
 
 
-class Frameworks(RunnerTest):
+class FrameworkTest(RunnerTest):
     """With the Python, or the venv, that $MLAFUZZ_PYTHON names."""
 
-    def attached(self, package, text, name="framework_kernels.py"):
+    def attached(self, package, text, name="framework_kernels.py", **options):
         python = os.environ.get("MLAFUZZ_PYTHON", sys.executable)
         if os.path.isdir(python):
             python += "/bin/python3"
@@ -277,8 +277,10 @@ class Frameworks(RunnerTest):
         )
         if tried.returncode != 0:
             self.skipTest(f"{python}: {tried.stderr.strip().splitlines()[-1]}")
-        return self.runner(written_file(text, name), python=python)
+        return self.runner(written_file(text, name), python=python, **options)
 
+
+class Frameworks(FrameworkTest):
     def test_ml_dtypes_has_a_bfloat16(self):
         runner = self.attached(
             "ml_dtypes",
@@ -352,6 +354,73 @@ class Frameworks(RunnerTest):
         status, text = runner.call("convert", **convert_call(3))
         self.assertEqual(status, _ERROR)
         self.assertIn("returned no out; JAX arrays cannot be written", text)
+
+
+class Gpu(FrameworkTest):
+    """torch on device 0, where there is one."""
+
+    def on_gpu(self, body):
+        runner = self.attached(
+            "torch",
+            "import ctypes, torch\n"
+            "tensors = 'torch'\n"
+            "def fill(address, count):\n"
+            "    driver = ctypes.CDLL('libcuda.so.1')\n"
+            "    address = ctypes.c_uint64(address)\n"
+            "    return driver.cuMemsetD8_v2(address, 7, ctypes.c_size_t(count))\n"
+            "def gather(cache, dst, **_):\n" + body,
+            device="0",
+        )
+        if isinstance(runner.hello, str):
+            self.assertRegex(runner.hello, "sees no GPU|no GPU to run on")
+            self.skipTest(runner.hello)
+        return runner
+
+    def call(self):
+        return {
+            "cache": np.arange(656, dtype=np.int64).astype(np.uint8)[None, None],
+            "dst": np.zeros((2, 576), np.uint16),
+        }
+
+    def test_tensors_are_the_device_memory(self):
+        runner = self.on_gpu(
+            "    assert dst.is_cuda and cache.is_cuda\n"
+            "    assert cache[0, 0, 3] == 3, cache\n"
+            "    dst[1] = 1\n"
+        )
+        self.assertRegex(runner.hello[2], r"\(sm_\d+\), driver ")
+        self.assertIn("no copy", runner.hello[1])
+        for _ in range(2):
+            call = self.call()
+            self.assertEqual(runner.call("gather", **call), (_OK, ""))
+            self.assertTrue((call["dst"][0] == 0).all())
+            self.assertTrue((call["dst"][1] == 0x3F80).all())
+            self.assertEqual(runner.strays, [])
+
+    def test_larger_calls_get_more_memory(self):
+        runner = self.on_gpu("    dst[-1] = 1\n")
+        for rows in (2, 2000, 3):
+            call = self.call()
+            call["dst"] = np.zeros((rows, 576), np.uint16)
+            self.assertEqual(runner.call("gather", **call), (_OK, ""))
+            self.assertEqual(int((call["dst"] == 0x3F80).sum()), 576)
+
+    def test_writes_around_a_buffer_are_strays(self):
+        runner = self.on_gpu(
+            "    assert fill(dst.data_ptr() - 3, 2) == 0\n"
+            "    assert fill(dst.data_ptr() + 2304 + 5, 1) == 0\n"
+        )
+        self.assertEqual(runner.call("gather", **self.call()), (_OK, ""))
+        self.assertEqual(runner.strays, [(3, -3, 2309, 3)])
+
+    def test_a_fault_ends_the_runner(self):
+        runner = self.on_gpu(
+            "    torch.zeros(4, device='cuda')[torch.tensor([1 << 40]).cuda()] = 1\n"
+        )
+        fault = runner.batch([("gather", self.call())])
+        self.assertIsInstance(fault, str)
+        self.assertRegex(fault, "^cudaError")
+        self.assertEqual(runner.process.wait(timeout=60), 0)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,9 @@ _CODES |= {"float16": (2, 16), "float32": (2, 32)}
 class Runner:
     """`hello`: (implements, description, device), or why it was not loaded."""
 
-    def __init__(self, module, name="", folder="", python=sys.executable):
+    def __init__(
+        self, module, name="", folder="", python=sys.executable, device="host"
+    ):
         here = os.path.dirname(os.path.abspath(__file__))
         self._socket, theirs = socket.socketpair()
         self._arena_fd = os.memfd_create("arena")
@@ -64,7 +66,7 @@ class Runner:
             os.closerange(64, 128)
 
         self.process = subprocess.Popen(
-            [python, "-B", here + "/../runner.py", module, name, folder, "host"],
+            [python, "-B", here + "/../runner.py", module, name, folder, device],
             stdin=subprocess.DEVNULL,
             preexec_fn=place,
             close_fds=False,
@@ -90,7 +92,8 @@ class Runner:
         return self.batch([(kernel, arguments)])[0]
 
     def batch(self, calls):
-        """(status, message) of each; results are in the arrays given."""
+        """(status, message) of each; results are in the arrays given, `strays`
+        has (id, first, last, count) of what was written outside of them."""
         at = 4096
         body = b""
         back = []
@@ -145,16 +148,23 @@ class Runner:
         self._socket.sendall(struct.pack("<IHHQ", 0x5A464C4D, 2, 3, len(payload)))
         self._socket.sendall(payload)
         kind, reply = self._receive()
+        if kind == 5:  # DeviceFault
+            return reply[8:].decode()
         assert kind == 4, kind
         for array, place in back:
             array[...] = place
         results = []
+        self.strays = []
         at = 0
         for _ in calls:
             status, length, strays, _ = struct.unpack_from("<iIII", reply, at)
             at += 16
             results.append((status, reply[at : at + length].decode()))
-            at += length + 32 * strays
+            at += length
+            for _ in range(strays):
+                stray, _, *where = struct.unpack_from("<IIqqq", reply, at)
+                self.strays.append((stray, *where))
+                at += 32
         assert at == len(reply)
         return results
 
