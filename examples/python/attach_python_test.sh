@@ -130,6 +130,11 @@ expect "a package is missing" 2 "needs nobody_has_this" targets \
   --check "python:${mine}/needs.py" "${numpy[@]}"
 expect "an unknown field" 2 "wrter" targets --check "python:${mine}/typo.py" \
   "${numpy[@]}"
+mkdir -p "${mine}/venv/bin"
+ln -s "${numpy_python}" "${mine}/venv/bin/python3"
+(cd "${mine}" && "${mlafuzz}" targets --check "${module}/numpy_writer.py" \
+  --python=venv > "${work}/out" 2>&1) && record "a venv by its name" \
+  || record "a venv by its name" failure "$(cat "${work}/out")"
 expect "no such interpreter" 2 "/nowhere/python is no program" targets \
   --check "${module}/numpy_writer.py" --python=/nowhere/python
 expect "no venv" 2 "no venv" targets --check "${module}/numpy_writer.py" \

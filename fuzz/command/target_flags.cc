@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
 #include <memory>
 #include <set>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -23,9 +25,13 @@ namespace {
 
 // A path is the caller's, whatever folder this program runs in.
 void ResolveLibraries(const Arguments& arguments, Targets* targets) {
+  // A venv may be named without a slash; any other such word is a program.
   const std::string python = arguments.Get("python");
-  targets->set_python(absl::StrContains(python, '/') ? CallersPath(python)
-                                                     : python);
+  std::error_code error;
+  const bool is_path =
+      absl::StrContains(python, '/') ||
+      std::filesystem::is_directory(CallersPath(python), error);
+  targets->set_python(is_path ? CallersPath(python) : python);
   targets->set_python_folder(CallersPath("."));
   for (std::string* name :
        {targets->mutable_all(), targets->mutable_writer(),
