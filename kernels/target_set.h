@@ -157,19 +157,25 @@ inline absl::string_view WithoutDevice(absl::string_view name) {
   return IsOnDevice(name) ? name.substr(kOnDevice.size()) : name;
 }
 
-// Whether a target of this name is somebody's library.
+// "python:MODULE[:NAME]" are kernels in Python.
+inline constexpr absl::string_view kPythonTarget = "python:";
+inline bool IsPython(absl::string_view name) {
+  return WithoutDevice(name).substr(0, kPythonTarget.size()) == kPythonTarget;
+}
+// Whether a target of this name is somebody's library or module.
 inline bool IsForeign(absl::string_view name) {
-  return WithoutDevice(name).substr(0, 4) == "lib:";
+  return WithoutDevice(name).substr(0, 4) == "lib:" || IsPython(name);
 }
 // Whether it runs in a process of its own.
 inline bool RunsApart(absl::string_view name) {
   return IsOnDevice(name) || IsForeign(name);
 }
 
-// "builtin", "builtin:pow2", "mutant:NAME", "lib:PATH.so". NotFound names the
+// "builtin", "builtin:pow2", "mutant:NAME", "lib:PATH.so",
+// "python:MODULE[:NAME]". NotFound names the
 // nearest known one. A mutant takes the kernels that it replaces; the rest are
-// builtin. A library has every kernel; calls of those that it does not
-// implement are skipped. InvalidArgument for a library that cannot be attached.
+// builtin. A library or module has every kernel; calls of those that it does
+// not implement are skipped. InvalidArgument for one that cannot be attached.
 // "cuda:" in front of any of them has it run on DefaultCudaBackend() of
 // kernels/foreign/foreign_target.h.
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name);

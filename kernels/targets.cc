@@ -139,9 +139,13 @@ absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
   const bool on_device = IsOnDevice(name);
   const absl::string_view plain = WithoutDevice(name);
   if (IsForeign(name)) {
-    auto library =
-        ForeignTarget::Load(plain.substr(4), DefaultRunnerLimits(),
-                            on_device ? DefaultCudaBackend() : Backend());
+    const Backend backend = on_device ? DefaultCudaBackend() : Backend();
+    auto library = IsPython(name)
+                       ? ForeignTarget::LoadPython(
+                             plain.substr(kPythonTarget.size()),
+                             DefaultPython(), DefaultRunnerLimits(), backend)
+                       : ForeignTarget::Load(plain.substr(4),
+                                             DefaultRunnerLimits(), backend);
     if (!library.ok()) return library.status();
     TargetSet set;
     set.targets.fill(*std::move(library));

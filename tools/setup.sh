@@ -23,7 +23,7 @@ packages=(
   librapidcheck-dev
   libxxhash-dev
   nlohmann-json3-dev
-  python3
+  python3 python3-numpy  # Python modules under test
   file zip            # Bazel packs what failing tests leave behind
 )
 

@@ -59,6 +59,9 @@ std::string RunnerFlags(const Targets& targets) {
   if (targets.resident_mib() > 0) {
     absl::StrAppend(&text, " --memory-limit=", targets.resident_mib());
   }
+  if (!targets.python().empty()) {
+    absl::StrAppend(&text, " --python=", ShellWord(targets.python()));
+  }
   if (targets.device() != 0) {
     absl::StrAppend(&text, " --device=", targets.device());
   }

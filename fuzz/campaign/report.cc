@@ -191,6 +191,10 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   }
   json["backend"] = options.targets.device_name().empty() ? "host" : "cuda";
   json["tier"] = TierText(options.targets);
+  // Of modules in Python.
+  if (options.targets.tensors_size() > 0) {
+    json["tensors"] = options.targets.tensors();
+  }
   json["flavour"] = options.engine.flavour;
   json["seed"] = options.seed;
   json["exit_code"] = ExitCode(result);

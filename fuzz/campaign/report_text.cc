@@ -190,6 +190,9 @@ std::string ReportText(const CampaignOptions& options,
       build.compiler, "\nkernels built with ", build.kernel_flags, "\ncommand ",
       options.command, "\nseed ", options.seed, ", ", options.jobs,
       options.jobs == 1 ? " job\n" : " jobs\n");
+  for (const std::string& way : options.targets.tensors()) {
+    absl::StrAppend(&text, "tensors: ", way, "\n");
+  }
   absl::StrAppendFormat(
       &text, "%s cases in %.1f s (%s/s), coverage %d, %s failing checks\n",
       Grouped(totals.cases), result.seconds,

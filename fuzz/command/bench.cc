@@ -93,8 +93,12 @@ absl::Status BenchApart(const Targets& targets, const std::string& flavour,
   const auto result = BenchInWorker(*engine, request);
   if (!result.ok()) return result.status();
   for (const BenchResult::Timing& timing : result->timings()) {
-    std::printf("  %-34s %10.0f cases/s %10.2f us\n", timing.name().c_str(),
+    std::printf("  %-34s %10.0f cases/s %10.2f us", timing.name().c_str(),
                 timing.per_second(), timing.nanoseconds() / 1e3);
+    if (timing.bridge() > 0) {
+      std::printf(", of it %.0f%% for the bridge", 100 * timing.bridge());
+    }
+    std::printf("\n");
   }
   return absl::OkStatus();
 }
@@ -146,7 +150,7 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   if (targets->all() != "builtin") {
     return fail(absl::InvalidArgumentError(
-        "times builtin, lib: targets and those on a GPU alone"));
+        "times builtin, attached targets and those on a GPU alone"));
   }
   std::vector<std::string> flavours = {"asan+ubsan", "plain", "race"};
   if (arguments.Has("flavour")) flavours = {arguments.Get("flavour")};

@@ -94,7 +94,7 @@ int Run(const Arguments& arguments, const std::string& typed) {
 Command CampaignCommand() {
   std::vector<Flag> flags = CampaignFlags();
   flags.push_back({"no-infer", nullptr,
-                   "do not compare what a lib: target declares first"});
+                   "do not compare what an attached target declares first"});
   return {"campaign", "", "fuzz kernels; report what is found",
           WithTargetFlags(flags), Run};
 }

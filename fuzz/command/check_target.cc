@@ -34,6 +34,9 @@ void PrintDescription(const Target& target) {
     }
     std::printf("  runs in       a process of its own; %s\n",
                 RunnerProcess::Mechanism());
+    if (!d.tensors().empty()) {
+      std::printf("  tensors       %s\n", d.tensors().c_str());
+    }
   }
   std::vector<std::string> kernels;
   for (const Kernel kernel : kAllKernels) {

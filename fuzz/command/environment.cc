@@ -79,6 +79,8 @@ void InitEnvironment(const char* argv0) {
   // For the engines too.
   const std::string runner = Carried("kernels/foreign/runner");
   if (!runner.empty()) setenv("MLAFUZZ_RUNNER", runner.c_str(), 0);
+  const std::string python = Carried("kernels/python/runner.py");
+  if (!python.empty()) setenv("MLAFUZZ_PYTHON_RUNNER", python.c_str(), 0);
   const std::string cuda = Carried("kernels/device/runner_cuda");
   if (!cuda.empty()) setenv("MLAFUZZ_CUDA_RUNNER", cuda.c_str(), 0);
 }

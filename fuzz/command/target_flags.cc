@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <iterator>
+#include <memory>
+#include <set>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,22 +17,33 @@
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/session.h"
 #include "kernels/foreign/foreign_target.h"
+#include "kernels/foreign/python.h"
 
 namespace mlafuzz {
 
 namespace {
 
-// A library's path is the caller's, whatever folder this program runs in.
-void ResolveLibraries(Targets* targets) {
+// A path is the caller's, whatever folder this program runs in.
+void ResolveLibraries(const Arguments& arguments, Targets* targets) {
+  // A venv may be named without a slash; any other such word is a program.
+  const std::string python = arguments.Get("python");
+  std::error_code error;
+  const bool is_path =
+      absl::StrContains(python, '/') ||
+      std::filesystem::is_directory(CallersPath(python), error);
+  targets->set_python(is_path ? CallersPath(python) : python);
+  targets->set_python_folder(CallersPath("."));
   for (std::string* name :
        {targets->mutable_all(), targets->mutable_writer(),
         targets->mutable_gather(), targets->mutable_convert(),
         targets->mutable_decode()}) {
-    if (IsForeign(*name)) {
-      const std::string path(WithoutDevice(*name).substr(4));
-      *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "",
-                           "lib:", CallersPath(path));
-    }
+    if (!IsForeign(*name)) continue;
+    const absl::string_view prefix =
+        IsPython(*name) ? kPythonTarget : absl::string_view("lib:");
+    const std::string path(WithoutDevice(*name).substr(prefix.size()));
+    if (IsPython(*name) && !IsPath(ParsePythonName(path))) continue;
+    *name = absl::StrCat(IsOnDevice(*name) ? kOnDevice : "", prefix,
+                         CallersPath(path));
   }
 }
 
@@ -104,8 +119,15 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
     }
     return absl::OkStatus();
   }
+  // Modules of Python allocate device memory themselves, and their runner says
+  // what it is on: they need no backend of this build.
+  const bool python_alone = std::all_of(
+      std::begin(names), std::end(names),
+      [](const std::string* n) { return n->empty() || IsPython(*n); });
   const auto name =
-      DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
+      python_alone && backend != "auto"
+          ? absl::StatusOr<std::string>("")
+          : DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
   if (!name.ok()) {
     if (backend != "auto" || any) {
       return absl::UnavailableError(absl::StrCat(
@@ -121,6 +143,23 @@ absl::Status ReadBackend(const Arguments& arguments, Targets* targets) {
     if (!n->empty() && !IsOnDevice(*n)) *n = absl::StrCat(kOnDevice, *n);
   }
   return absl::OkStatus();
+}
+
+// What the modules of a set get, and what they are on, where nobody else has
+// said it.
+void NoteModules(const TargetSet& set, Targets* targets) {
+  std::set<std::string> ways;
+  for (const std::shared_ptr<Target>& target : set.targets) {
+    if (target == nullptr || target->foreign() == nullptr) continue;
+    const ForeignTarget& foreign = *target->foreign();
+    if (targets->device_name().empty()) {
+      targets->set_device_name(foreign.device());
+    }
+    if (const std::string& way = foreign.description().tensors();
+        !way.empty() && ways.insert(way).second) {
+      targets->add_tensors(way);
+    }
+  }
 }
 
 // A target that has kernels of its own, and those that this run would call.
@@ -208,9 +247,10 @@ std::vector<Flag> TargetFlags() {
 
 std::vector<Flag> RunnerLimitFlags() {
   return {
-      {"call-timeout", "5s", "of one call of a lib: target (default 5s)"},
-      {"start-timeout", "60s", "until a lib: target is loaded (default 60s)"},
-      {"memory-limit", "MIB", "of a lib: target's process (default 2048)"},
+      {"call-timeout", "5s", "of one call of an attached target (default 5s)"},
+      {"start-timeout", "60s", "until a target is attached (default 60s)"},
+      {"memory-limit", "MIB", "of an attached target (default 2048)"},
+      {"python", "PATH", "interpreter or venv of python: targets"},
   };
 }
 
@@ -229,13 +269,14 @@ absl::StatusOr<Targets> ReadTargets(const Arguments& arguments) {
   targets.set_convert(arguments.Get("convert"));
   targets.set_decode(arguments.Get("decode"));
   if (absl::Status s = ReadRunnerLimits(arguments, &targets); !s.ok()) return s;
-  ResolveLibraries(&targets);
+  ResolveLibraries(arguments, &targets);
   if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
   // Targets of test engines: only the engine knows them.
   if (absl::StartsWith(targets.all(), "puzzle:")) return targets;
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   NoteLibraries(*made, &targets);
+  NoteModules(*made, &targets);
   if (absl::Status s = CheckAllAreUsed(targets); !s.ok()) return s;
   return targets;
 }
@@ -252,11 +293,12 @@ absl::StatusOr<Targets> ReadTarget(const std::string& name,
   Targets targets;
   targets.set_all(name);
   if (absl::Status s = ReadRunnerLimits(arguments, &targets); !s.ok()) return s;
-  ResolveLibraries(&targets);
+  ResolveLibraries(arguments, &targets);
   if (absl::Status s = ReadBackend(arguments, &targets); !s.ok()) return s;
   const auto made = MakeTargets(targets);
   if (!made.ok()) return made.status();
   NoteLibraries(*made, &targets);
+  NoteModules(*made, &targets);
   return targets;
 }
 

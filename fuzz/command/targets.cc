@@ -57,7 +57,7 @@ int Run(const Arguments& arguments, const std::string&) {
 
 Command TargetsCommand() {
   std::vector<Flag> flags = {
-      {"check", "NAME", "a dry run of this target, lib:PATH.so included"},
+      {"check", "NAME", "a dry run of this target, lib: and python: included"},
       {"json", nullptr, "for programs: also the expected properties"}};
   const std::vector<Flag> limits = RunnerLimitFlags();
   flags.insert(flags.end(), limits.begin(), limits.end());

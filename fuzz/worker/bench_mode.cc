@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/kernel_call.h"
 #include "fuzz/worker/session.h"
+#include "kernels/foreign/executor.h"
 #include "oracle/judge.h"
 
 namespace mlafuzz {
@@ -198,7 +200,8 @@ class Bench {
 
   // Kernels in a process of their own: what a case costs by the clock, in
   // batches.
-  absl::Status Apart(const std::string& name, const Case& c) {
+  absl::Status Apart(const std::string& name, const Case& c,
+                     const ForeignExecutor& executor) {
     const absl::StatusOr<CaseImage> image = BuildImage(c);
     if (!image.ok()) return image.status();
     const Contracts contracts = session_.checker().contracts();
@@ -206,6 +209,12 @@ class Bench {
       const std::vector<CaseImage> images(batch, *image);
       std::vector<Observation> seen;
       const std::string row = absl::StrCat(name, "/batch ", batch);
+      const auto bridge = [&executor] {
+        const RunnerCounts counts = executor.counts();
+        return counts.busy_seconds == 0
+                   ? 0
+                   : counts.exchange_seconds - counts.busy_seconds;
+      };
       const auto add = [&](const std::string& what, double ns) {
         BenchResult::Timing& timing = *result_.add_timings();
         timing.set_name(absl::StrCat(row, "/", what));
@@ -218,7 +227,14 @@ class Bench {
           ran = session_.executor().Run(session_.targets(), images, &seen);
         }
       };
+      run();  // which may start a runner
+      const double before = bridge();
+      const auto start = std::chrono::steady_clock::now();
       add("stage+kernel", WallTime(seconds_, run));
+      result_.mutable_timings()->rbegin()->set_bridge(
+          (bridge() - before) / std::chrono::duration<double>(
+                                    std::chrono::steady_clock::now() - start)
+                                    .count());
       add("stage+kernel+judge", WallTime(seconds_, [&] {
             run();
             for (std::size_t i = 0; ran.ok() && i < batch; ++i) {
@@ -279,13 +295,18 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
   Bench bench(**session, seconds, result);
   status.Add(status.heartbeat);
   if (AnyForeign(request.targets())) {
-    const std::pair<const char*, Case> cases[] = {
-        {"writer", OneTokenWrite()},
-        {"gather", OneRowGather()},
-        {"decode", OneQueryDecode(1, 64)}};
-    for (const auto& [name, c] : cases) {
+    const std::tuple<const char*, Kernel, Case> cases[] = {
+        {"writer", Kernel::kWriter, OneTokenWrite()},
+        {"gather", Kernel::kGather, OneRowGather()},
+        {"decode", Kernel::kDecode, OneQueryDecode(1, 64)}};
+    // Of targets in processes of their own.
+    const auto& executor =
+        static_cast<const ForeignExecutor&>((*session)->executor());
+    for (const auto& [name, kernel, c] : cases) {
       status.Add(status.heartbeat);
-      if (absl::Status s = bench.Apart(name, c); !s.ok()) return s;
+      // The time of a call that is not made says nothing.
+      if (!(*session)->targets().For(kernel)->Implements(kernel)) continue;
+      if (absl::Status s = bench.Apart(name, c, executor); !s.ok()) return s;
     }
     return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),
                                result.SerializeAsString());

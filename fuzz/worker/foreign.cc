@@ -72,7 +72,7 @@ std::string LibraryChange(const Targets& targets) {
     file.modified = library.modified();
     file.hash = library.hash();
     const std::string change = ChangeOf(file);
-    if (!change.empty()) return absl::StrCat("lib:", change);
+    if (!change.empty()) return change;
   }
   return "";
 }

@@ -9,6 +9,7 @@
 #include "fuzz/worker/foreign.h"
 #include "kernels/foreign/executor.h"
 #include "kernels/foreign/foreign_target.h"
+#include "kernels/foreign/python.h"
 #include "kernels/foreign/runner_process.h"
 
 namespace mlafuzz {
@@ -36,6 +37,7 @@ absl::StatusOr<TargetSet> MakeTargets(const Targets& targets) {
   if (targets.resident_mib() > 0) {
     limits.resident_bytes = targets.resident_mib() << 20;
   }
+  DefaultPython() = {targets.python(), targets.python_folder()};
   DefaultCudaBackend().device = static_cast<int>(targets.device());
   if (!targets.guard().empty()) DefaultCudaBackend().guard = targets.guard();
   DefaultCudaBackend().sanitizer = targets.sanitizer();

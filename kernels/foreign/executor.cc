@@ -454,7 +454,7 @@ class Processes : public ForeignExecutor {
       if (!target.file().path.empty()) {
         const std::string change = ChangeOf(target.file());
         if (!change.empty()) {
-          return absl::FailedPreconditionError(absl::StrCat("lib:", change));
+          return absl::FailedPreconditionError(change);
         }
       }
       RunnerLimits limits = target.limits();
@@ -483,10 +483,12 @@ class Processes : public ForeignExecutor {
     const auto start = std::chrono::steady_clock::now();
     std::optional<RunnerProcess::Death> death =
         runner->Run(payload, batch.flights.size(), &replies);
-    longest_exchange_ = std::max(
-        longest_exchange_,
+    const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-            .count());
+            .count();
+    longest_exchange_ = std::max(longest_exchange_, seconds);
+    counts_.exchange_seconds += seconds;
+    counts_.busy_seconds += runner->busy_seconds();
     if (patience_ == 1) hang_limit_ = target.limits().call_seconds;
     if (!target.program().sanitizer.empty()) {
       // It tells all that it has seen when the process ends.

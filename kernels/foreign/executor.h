@@ -13,6 +13,10 @@ namespace mlafuzz {
 struct RunnerCounts {
   std::uint64_t starts = 0;
   std::uint64_t deaths = 0;
+  // Between asking and answer, and of that in the target's own code, where the
+  // runner tells: the rest is what the bridge costs.
+  double exchange_seconds = 0;
+  double busy_seconds = 0;
 };
 
 // Runs the steps of foreign targets in runners, one process a library, and

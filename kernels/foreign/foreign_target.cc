@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/contract_checks.h"
 #include "corpus/contracts.h"
@@ -83,7 +84,8 @@ absl::StatusOr<std::string> DescribeDevice(const Backend& backend) {
     return it->second;
   }
   auto runner = StartRunner(
-      {"cuda", true, DeviceArguments(backend, "builtin", "builtin"), ""}, {});
+      {"cuda", true, DeviceArguments(backend, "builtin", "builtin"), {}, ""},
+      {});
   if (!runner.ok()) return runner.status();
   return known->try_emplace(backend.device, (*runner)->device()).first->second;
 }
@@ -104,32 +106,83 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
   auto file = LookAtLibrary(absolute.string());
   if (!file.ok()) return fail(file.status().message());
   target->file_ = *std::move(file);
-  target->program_ = {target->name_, backend.cuda, {absolute.string()}, ""};
+  target->program_ = {target->name_, backend.cuda, {absolute.string()}, {}, ""};
   if (backend.cuda) {
     target->program_.arguments =
         DeviceArguments(backend, "lib", absolute.string());
     target->program_.sanitizer = backend.sanitizer;
   }
   target->limits_ = limits;
-  const auto runner = StartRunner(target->program_, limits);
+  if (absl::Status s = target->Attach(backend); !s.ok()) return s;
+  return target;
+}
+
+absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::LoadPython(
+    absl::string_view module, const PythonOptions& python,
+    const RunnerLimits& limits, const Backend& backend) {
+  std::shared_ptr<ForeignTarget> target(new ForeignTarget);
+  target->name_ =
+      absl::StrCat(backend.cuda ? kOnDevice : "", kPythonTarget, module);
+  const auto fail = [&target](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(target->name_, ": ", why));
+  };
+  PythonName name = ParsePythonName(module);
+  if (name.module.empty()) return fail("names no module");
+  if (IsPath(name)) {
+    if (!absl::EndsWith(name.module, ".py")) {
+      return fail(absl::StrCat("modules are named by the path of a file, ",
+                               name.module, ".py, or with dots"));
+    }
+    std::error_code error;
+    name.module = std::filesystem::absolute(name.module, error).string();
+    if (const auto file = LookAtLibrary(name.module); !file.ok()) {
+      return fail(file.status().message());
+    }
+  }
+  const auto interpreter = FindInterpreter(python.interpreter);
+  if (!interpreter.ok()) return fail(interpreter.status().message());
+  const auto runner = FindPythonRunner();
   if (!runner.ok()) return runner.status();
-  target->implements_ = (*runner)->hello().implements;
-  target->device_ = (*runner)->device();
+  // -B: nothing is left beside the files of modules.
+  target->program_ = {target->name_,
+                      backend.cuda,
+                      {name.module, name.object, python.folder,
+                       backend.cuda ? absl::StrCat(backend.device) : "host"},
+                      {*interpreter, "-B", *runner},
+                      backend.sanitizer};
+  target->limits_ = limits;
+  if (absl::Status s = target->Attach(backend); !s.ok()) return s;
+  const std::string& source = target->description_.source();
+  if (source.empty()) return target;  // built into the interpreter
+  auto file = LookAtLibrary(source);
+  if (!file.ok()) return fail(file.status().message());
+  target->file_ = *std::move(file);
+  return target;
+}
+
+absl::Status ForeignTarget::Attach(const Backend& backend) {
+  const auto fail = [this](absl::string_view why) {
+    return absl::InvalidArgumentError(absl::StrCat(name_, ": ", why));
+  };
+  const auto runner = StartRunner(program_, limits_);
+  if (!runner.ok()) return runner.status();
+  implements_ = (*runner)->hello().implements;
+  device_ = (*runner)->device();
   auto description = ParseDescription((*runner)->description());
   if (!description.ok()) {
     return fail(
         absl::StrCat("in its description, ", description.status().message()));
   }
-  target->description_ = *std::move(description);
-  if (!RunsOn(target->description_, backend.cuda)) {
+  description_ = *std::move(description);
+  if (!RunsOn(description_, backend.cuda)) {
     return fail(backend.cuda
                     ? "its description does not list CUDA among its devices; "
                       "add `devices: CUDA` if it takes device memory"
                     : absl::StrCat("its description lists CUDA alone; use "
-                                   "--backend=cuda, or cuda:lib:",
-                                   path));
+                                   "--backend=cuda, or ",
+                                   kOnDevice, name_));
   }
-  return target;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Compiled(
@@ -139,8 +192,10 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Compiled(
   if (!device.ok()) return device.status();
   std::shared_ptr<ForeignTarget> target(new ForeignTarget);
   target->name_ = absl::StrCat("cuda:", compiled.name());
-  target->program_ = {target->name_, true,
+  target->program_ = {target->name_,
+                      true,
                       DeviceArguments(backend, "builtin", compiled.name()),
+                      {},
                       backend.sanitizer};
   target->device_ = *std::move(device);
   target->limits_ = limits;

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "kernels/foreign/description.pb.h"
 #include "kernels/foreign/library_file.h"
+#include "kernels/foreign/python.h"
 #include "kernels/foreign/runner_process.h"
 #include "kernels/target_set.h"
 
@@ -32,10 +33,10 @@ Backend& DefaultCudaBackend();
 // An error that says what is missing if kernels cannot run there.
 absl::StatusOr<std::string> DescribeDevice(const Backend& backend);
 
-// Kernels that run in a process of their own: those of a shared library, and on
-// a GPU also those that are compiled in. Runs only through an executor that
-// knows processes (MakeExecutor of kernels/foreign/executor.h): called
-// directly, it answers with an error.
+// Kernels that run in a process of their own: those of a shared library or a
+// Python module, and on a GPU also those that are compiled in. Runs only
+// through an executor that knows processes (MakeExecutor of
+// kernels/foreign/executor.h): called directly, it answers with an error.
 class ForeignTarget : public Target {
  public:
   // Loads the library in a runner once, to read its description.
@@ -44,6 +45,11 @@ class ForeignTarget : public Target {
   static absl::StatusOr<std::shared_ptr<ForeignTarget>> Load(
       absl::string_view path, const RunnerLimits& limits,
       const Backend& backend = Backend());
+  // The same for a module of Python, "MODULE[:NAME]". On a GPU its runner
+  // allocates device memory itself.
+  static absl::StatusOr<std::shared_ptr<ForeignTarget>> LoadPython(
+      absl::string_view module, const PythonOptions& python,
+      const RunnerLimits& limits, const Backend& backend = Backend());
   // A target that is compiled in, on the GPU of `backend`. `name`: without
   // "cuda:". An error that says why if there is no such GPU.
   static absl::StatusOr<std::shared_ptr<ForeignTarget>> Compiled(
@@ -62,7 +68,8 @@ class ForeignTarget : public Target {
   const RunnerProgram& program() const { return program_; }
   // In words; empty: this machine's processors.
   const std::string& device() const { return device_; }
-  // As it was before it was loaded; without a path for what is compiled in.
+  // As it was before it was loaded (of a module: just after); without a path
+  // for what is compiled in.
   const LibraryFile& file() const { return file_; }
   const RunnerLimits& limits() const { return limits_; }
   // Every field of the contract is set.
@@ -70,6 +77,8 @@ class ForeignTarget : public Target {
 
  private:
   ForeignTarget() = default;
+  // Starts the program, and takes over what it says of itself.
+  absl::Status Attach(const Backend& backend);
 
   std::string name_;
   RunnerProgram program_;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace mlafuzz {
@@ -84,10 +85,16 @@ absl::StatusOr<LibraryFile> LookAtLibrary(const std::string& path) {
   return file;
 }
 
+std::string AttachedAs(const LibraryFile& file) {
+  return absl::StrCat(absl::EndsWith(file.path, ".py") ? "python:" : "lib:",
+                      file.path);
+}
+
 std::string ChangeOf(const LibraryFile& loaded) {
   struct stat status = {};
   if (stat(loaded.path.c_str(), &status) != 0) {
-    return absl::StrCat(loaded.path, ": the file is gone since it was loaded");
+    return absl::StrCat(AttachedAs(loaded),
+                        ": the file is gone since it was loaded");
   }
   LibraryFile now;
   Fill(status, &now);
@@ -99,7 +106,7 @@ std::string ChangeOf(const LibraryFile& loaded) {
     return "";  // touched, or copied over itself
   }
   return absl::StrCat(
-      loaded.path, ": the file is another since it was loaded (",
+      AttachedAs(loaded), ": the file is another since it was loaded (",
       now.size == loaded.size
           ? absl::StrCat(now.size, " bytes as before, but others")
           : absl::StrCat(loaded.size, " bytes then, ", now.size, " now"),

@@ -23,9 +23,13 @@ struct LibraryFile {
 // folder", ...
 absl::StatusOr<LibraryFile> LookAtLibrary(const std::string& path);
 
-// "/x.so: the file is another since it was loaded (16104 bytes, now 16200)", or
-// empty if its bytes are the same. Reads them only if something else differs.
+// "lib:/x.so: the file is another since it was loaded (16104 bytes, now
+// 16200)", or empty if its bytes are the same. Reads them only if something
+// else differs.
 std::string ChangeOf(const LibraryFile& loaded);
+
+// What attaches the file: "lib:/x.so", "python:/x.py".
+std::string AttachedAs(const LibraryFile& file);
 
 }  // namespace mlafuzz
 

@@ -24,6 +24,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "kernels/foreign/sanitizer_log.h"
@@ -98,6 +99,36 @@ std::string FindSanitizer() {
   return "";
 }
 
+// A file of this project that `variable` names, or that lies in the runfiles of
+// this program or test, or beside it in an archive.
+absl::StatusOr<std::string> FindProgram(const char* variable, const char* label,
+                                        const char* missing, int access_mode) {
+  std::vector<std::string> places;
+  if (const char* named = std::getenv(variable)) {
+    places.push_back(named);
+  } else {
+    char self[4096];
+    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    const std::string program(self, n > 0 ? static_cast<std::size_t>(n) : 0);
+    const absl::string_view name = label;
+    places = {
+        absl::StrCat(program, ".runfiles/mlafuzz/", label),
+        label,
+        absl::StrCat(program.substr(0, program.rfind('/')),
+                     name.substr(name.rfind('/'))),
+    };
+    if (const char* srcdir = std::getenv("TEST_SRCDIR")) {
+      places.push_back(absl::StrCat(srcdir, "/mlafuzz/", label));
+    }
+  }
+  for (const std::string& place : places) {
+    if (access(place.c_str(), access_mode) == 0) return place;
+  }
+  return absl::NotFoundError(absl::StrCat(missing, "; looked for ",
+                                          absl::StrJoin(places, ", "),
+                                          "; name it in $", variable));
+}
+
 std::string Errno(const char* what) {
   return absl::StrCat(what, ": ", std::strerror(errno));
 }
@@ -110,41 +141,18 @@ RunnerLimits& DefaultRunnerLimits() {
 }
 
 absl::StatusOr<std::string> FindRunner(bool device) {
-  const char* const variable =
-      device ? "MLAFUZZ_CUDA_RUNNER" : "MLAFUZZ_RUNNER";
-  const char* const label =
-      device ? "kernels/device/runner_cuda" : "kernels/foreign/runner";
-  std::vector<std::string> places;
-  if (const char* named = std::getenv(variable)) {
-    places.push_back(named);
-  } else {
-    char self[4096];
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    const std::string program(self, n > 0 ? static_cast<std::size_t>(n) : 0);
-    const std::string base = absl::StrCat(
-        "/", absl::string_view(label).substr(std::strlen("kernels/")));
-    // In the runfiles of this program or test, or beside it in an archive.
-    places = {
-        absl::StrCat(program, ".runfiles/mlafuzz/", label),
-        label,
-        absl::StrCat(program.substr(0, program.rfind('/')),
-                     base.substr(base.rfind('/'))),
-    };
-    if (const char* srcdir = std::getenv("TEST_SRCDIR")) {
-      places.push_back(absl::StrCat(srcdir, "/mlafuzz/", label));
-    }
-  }
-  for (const std::string& place : places) {
-    if (access(place.c_str(), X_OK) == 0) return place;
-  }
-  std::string text =
-      device ? "this build has no CUDA backend (nvcc was not found when it was "
-               "built); looked for "
-             : "the runner of foreign targets is not there; looked for ";
-  for (const std::string& place : places) {
-    absl::StrAppend(&text, &place == &places[0] ? "" : ", ", place);
-  }
-  return absl::NotFoundError(absl::StrCat(text, "; name it in $", variable));
+  return device
+             ? FindProgram("MLAFUZZ_CUDA_RUNNER", "kernels/device/runner_cuda",
+                           "this build has no CUDA backend (nvcc was not found "
+                           "when it was built)",
+                           X_OK)
+             : FindProgram("MLAFUZZ_RUNNER", "kernels/foreign/runner",
+                           "the runner of foreign targets is not there", X_OK);
+}
+
+absl::StatusOr<std::string> FindPythonRunner() {
+  return FindProgram("MLAFUZZ_PYTHON_RUNNER", "kernels/python/runner.py",
+                     "the runner of Python modules is not there", R_OK);
 }
 
 const char* RunnerProcess::Mechanism() {
@@ -153,10 +161,8 @@ const char* RunnerProcess::Mechanism() {
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
     const RunnerProgram& program, int arena_fd, const RunnerLimits& limits) {
-  const absl::StatusOr<std::string> runner = FindRunner(program.device);
-  if (!runner.ok()) return runner.status();
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(program, limits));
-  if (absl::Status s = process->Spawn(*runner, arena_fd); !s.ok()) return s;
+  if (absl::Status s = process->Spawn(arena_fd); !s.ok()) return s;
   if (absl::Status s = process->ReadHello(); !s.ok()) return s;
   return process;
 }
@@ -173,8 +179,13 @@ RunnerProcess::~RunnerProcess() {
 }
 
 // The command line.
-absl::StatusOr<std::vector<std::string>> RunnerProcess::Words(
-    const std::string& runner) {
+absl::StatusOr<std::vector<std::string>> RunnerProcess::Words() {
+  std::vector<std::string> runner = program_.interpreter;
+  if (runner.empty()) {
+    const absl::StatusOr<std::string> found = FindRunner(program_.device);
+    if (!found.ok()) return found.status();
+    runner = {*found};
+  }
   std::vector<std::string> words;
   if (!program_.sanitizer.empty()) {
     const std::string tool = FindSanitizer();
@@ -190,14 +201,14 @@ absl::StatusOr<std::vector<std::string>> RunnerProcess::Words(
     sanitizer_log_ = name;
     words = {tool, "--tool", program_.sanitizer, "--log-file", name};
   }
-  words.push_back(runner);
+  words.insert(words.end(), runner.begin(), runner.end());
   words.insert(words.end(), program_.arguments.begin(),
                program_.arguments.end());
   return words;
 }
 
-absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
-  auto words = Words(runner);
+absl::Status RunnerProcess::Spawn(int arena_fd) {
+  auto words = Words();
   if (!words.ok()) return words.status();
   // Processes that a target starts and abandons come here.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -261,7 +272,7 @@ absl::Status RunnerProcess::Spawn(const std::string& runner, int arena_fd) {
   if (error != 0) {
     pid_ = -1;
     return absl::UnavailableError(
-        absl::StrCat("cannot start ", runner, ": ", std::strerror(error)));
+        absl::StrCat("cannot start ", (*words)[0], ": ", std::strerror(error)));
   }
   Living().insert(pid_);
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
@@ -306,6 +317,7 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
   control_->started = 0;
   control_->address = 0;
   control_->code = 0;
+  control_->busy = 0;
   if (!Send(payload)) return Ended(Wait::kClosed, 0);
   const Wait wait = AwaitFrame(limits_.call_seconds);
   if (wait != Wait::kFrame) return Ended(wait, limits_.call_seconds);
@@ -605,6 +617,17 @@ RunnerProcess::Death RunnerProcess::Ended(Wait wait, double seconds) {
 }
 
 std::string RunnerProcess::LastLine() const {
+  // Python's account of a fault ends in other things than the line it was in:
+  // 'File "x.py", line 3 in write'.
+  if (const std::size_t fault = log_text_.rfind("Fatal Python error: ");
+      fault != std::string::npos) {
+    const std::size_t frame = log_text_.find("  File ", fault);
+    if (frame != std::string::npos) {
+      return Printable(log_text_.substr(
+          frame + 2,
+          std::min(log_text_.find('\n', frame), frame + 200) - frame - 2));
+    }
+  }
   const std::vector<std::string> lines = absl::StrSplit(log_text_, '\n');
   for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
     const absl::string_view text = absl::StripAsciiWhitespace(*line);

@@ -35,6 +35,9 @@ struct RunnerProgram {
   std::string name;  // of the target, for messages
   bool device = false;
   std::vector<std::string> arguments;
+  // What is started in the place of a runner in C++: an interpreter and its
+  // program. Empty: that runner.
+  std::vector<std::string> interpreter;
   // A tool of compute-sanitizer under which it runs; empty: none.
   std::string sanitizer;
 };
@@ -43,6 +46,8 @@ struct RunnerProgram {
 // kernels/device/runner_cuda.cc, $MLAFUZZ_CUDA_RUNNER; else what lies beside
 // this program. NotFound says where it was looked for.
 absl::StatusOr<std::string> FindRunner(bool device);
+// The same for kernels/python/runner.py, $MLAFUZZ_PYTHON_RUNNER.
+absl::StatusOr<std::string> FindPythonRunner();
 
 // One runner with its target. Buggy, not malicious: it may crash,
 // hang, end, eat memory, talk nonsense, print, and leave processes behind, and
@@ -63,6 +68,10 @@ class RunnerProcess {
   const std::string& description() const { return description_; }
   // What the calls run on; empty: this machine's processors.
   const std::string& device() const { return device_; }
+  // Of the last batch: in the target's own code, where the runner tells.
+  double busy_seconds() const {
+    return static_cast<double>(control_->busy) * 1e-9;
+  }
 
   struct Reply {
     std::int32_t status = 0;  // MLAFUZZ_* or wire::kNoDeviceMemory
@@ -98,8 +107,8 @@ class RunnerProcess {
   RunnerProcess(RunnerProgram program, const RunnerLimits& limits)
       : program_(std::move(program)), limits_(limits) {}
 
-  absl::StatusOr<std::vector<std::string>> Words(const std::string& runner);
-  absl::Status Spawn(const std::string& runner, int arena_fd);
+  absl::StatusOr<std::vector<std::string>> Words();
+  absl::Status Spawn(int arena_fd);
   absl::Status ReadHello();
   // The next frame into frame_ and payload_. `seconds`: without progress.
   Wait AwaitFrame(double seconds);

@@ -151,6 +151,8 @@ struct Control {
   std::uint64_t address = 0;  // of the fault, where the system tells one
   std::uint64_t code = 0;     // si_code
   std::uint64_t arena = 0;    // where the arena is mapped
+  // Nanoseconds of this batch in the target's own code; 0: not told.
+  std::uint64_t busy = 0;
 };
 
 }  // namespace mlafuzz::wire
