@@ -31,17 +31,16 @@ std::size_t Leader(const std::vector<Finding>& findings,
                    const std::vector<std::size_t>& places) {
   std::size_t leader = places[0];
   for (const std::size_t place : places) {
-    const bool better =
-        IsReading(findings[place]) &&
-        (!IsReading(findings[leader]) ||
-         findings[place].alike > findings[leader].alike);
+    const bool better = IsReading(findings[place]) &&
+                        (!IsReading(findings[leader]) ||
+                         findings[place].alike > findings[leader].alike);
     if (better) leader = place;
   }
   return leader;
 }
 
 void Take(Finding& leader, Finding& other) {
-  leader.repeats += other.repeats + 1;
+  leader.repeats += other.repeats;
   leader.shapes.push_back({other.failure.key(), other.failure.property(),
                            other.failure.cause(), /*case_file=*/""});
   // Found when its first shape was.

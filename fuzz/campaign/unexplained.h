@@ -9,14 +9,14 @@
 namespace mlafuzz {
 
 // Whether a finding says what was seen of a fault and not why: wrong bytes or
-// values that no rule predicts, a relation that does not hold, a death. Refusals,
-// hangs and stopped lanes speak for themselves.
+// values that no rule predicts, a relation that does not hold, a death.
+// Refusals, hangs and stopped lanes speak for themselves.
 bool IsUnexplained(const Finding& finding);
 
 // A fault of no known cause looks different from case to case: another part of
-// the row, a guard, a death. So the unexplained findings of one kernel are taken
-// for one, until a cause is found or the fault is mended. The first stays; one
-// that reads the call otherwise and so predicts every byte
+// the row, a guard, a death. So the unexplained findings of one kernel are
+// taken for one, until a cause is found or the fault is mended. The first
+// stays; one that reads the call otherwise and so predicts every byte
 // (oracle/other_reading.h), and does in most cases, stays in its place. The
 // others become its shapes, and are returned.
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings);

@@ -49,7 +49,7 @@ TEST(JoinUnexplained, MakesOneOfEachKernels) {
   EXPECT_EQ(gone[0].id, "crash");
   ASSERT_EQ(findings.size(), 3u);
   EXPECT_EQ(findings[0].id, "values-only");
-  EXPECT_EQ(findings[0].repeats, 8u);
+  EXPECT_EQ(findings[0].repeats, 7u);
   EXPECT_EQ(findings[0].cases_to_find, 4u);
   ASSERT_EQ(findings[0].shapes.size(), 1u);
   EXPECT_EQ(findings[0].shapes[0].key, "gather/crash");

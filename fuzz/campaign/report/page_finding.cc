@@ -80,6 +80,13 @@ std::string FactsHtml(const Json& finding, UsedWords& used) {
                     " times");
   }
   Fact("found after", found, &html);
+  std::string shapes;
+  for (const Json& shape : finding.at("shapes")) {
+    absl::StrAppend(&shapes, shapes.empty() ? "" : "<br>", "<code>",
+                    Word(shape, "cause_key"), "</code> ",
+                    FileLink(shape.at("case")));
+  }
+  Fact("also shows as", shapes, &html);
   Fact("note", Word(finding, "note"), &html);
   Fact("no pictures", Word(finding, "evidence_note"), &html);
   return html + "</dl>\n";

@@ -73,6 +73,11 @@ nlohmann::ordered_json SampleReport() {
          {"reruns", 3},
          {"reruns_failed_alike", 3},
          {"note", hostile},
+         {"shapes",
+          {{{"cause_key", hostile},
+            {"property", hostile},
+            {"cause", hostile},
+            {"case", std::string("findings/") + id + "/shape-x.txtpb"}}}},
          {"evidence_note", ""},
          {"replay", "mlafuzz replay " + hostile},
          {"reproducers", nlohmann::ordered_json::array()}});
