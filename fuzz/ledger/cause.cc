@@ -1,6 +1,7 @@
 #include "fuzz/ledger/cause.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/match.h"
@@ -93,18 +94,14 @@ CauseVerdict CauseOf(const LedgerEntry& entry, const Failure& failure) {
                                      : CauseVerdict::kUnknown;
 }
 
-CauseVerdict WorstCause(const std::vector<CauseVerdict>& verdicts) {
-  const auto is = [](CauseVerdict wanted) {
-    return [wanted](CauseVerdict v) { return v == wanted; };
+CauseVerdict CauseOverSeeds(const std::vector<CauseVerdict>& verdicts) {
+  const auto count = [&](CauseVerdict wanted) {
+    return 2 * std::count(verdicts.begin(), verdicts.end(), wanted);
   };
-  if (std::any_of(verdicts.begin(), verdicts.end(), is(CauseVerdict::kWrong))) {
-    return CauseVerdict::kWrong;
-  }
-  if (!verdicts.empty() &&
-      std::all_of(verdicts.begin(), verdicts.end(), is(CauseVerdict::kRight))) {
-    return CauseVerdict::kRight;
-  }
-  return CauseVerdict::kUnknown;
+  if (count(CauseVerdict::kWrong) > 0) return CauseVerdict::kWrong;
+  return count(CauseVerdict::kRight) > std::ssize(verdicts)
+             ? CauseVerdict::kRight
+             : CauseVerdict::kUnknown;
 }
 
 }  // namespace mlafuzz

@@ -99,13 +99,14 @@ TEST(CauseOf, AFaultWithANameIsThatNameOrWrong) {
             CauseVerdict::kWrong);
 }
 
-TEST(WorstCause, OneWrongSeedIsWrongAndOneInDoubtIsInDoubt) {
+TEST(CauseOverSeeds, OneWrongSeedIsWrongAndMostAreRight) {
   constexpr auto kR = CauseVerdict::kRight, kU = CauseVerdict::kUnknown,
                  kW = CauseVerdict::kWrong;
-  EXPECT_EQ(WorstCause({}), kU);
-  EXPECT_EQ(WorstCause({kR, kR}), kR);
-  EXPECT_EQ(WorstCause({kR, kU}), kU);
-  EXPECT_EQ(WorstCause({kR, kR, kR, kW}), kW);
+  EXPECT_EQ(CauseOverSeeds({}), kU);
+  EXPECT_EQ(CauseOverSeeds({kR, kR}), kR);
+  EXPECT_EQ(CauseOverSeeds({kR, kU}), kU);
+  EXPECT_EQ(CauseOverSeeds({kR, kU, kR}), kR);
+  EXPECT_EQ(CauseOverSeeds({kR, kR, kR, kW}), kW);
 }
 
 }  // namespace

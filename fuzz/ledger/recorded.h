@@ -22,7 +22,7 @@ struct RecordedKill {
   std::string engine;
   std::vector<std::uint64_t> executions;  // of the seeds that found it, sorted
   std::size_t missed = 0;                 // seeds that did not
-  CauseVerdict cause = CauseVerdict::kUnknown;  // the worst
+  CauseVerdict cause = CauseVerdict::kUnknown;  // over seeds
 };
 
 std::vector<RecordedKill> Record(const LedgerResult& result);

@@ -38,7 +38,7 @@ EngineSummary Summarise(const EngineRuns& runs) {
   const std::size_t missed = summary.seeds - summary.detected;
   summary.executions = SpreadOf(std::move(executions), missed);
   summary.cpu_seconds = SpreadOf(std::move(cpu_seconds), missed);
-  summary.cause = WorstCause(causes);
+  summary.cause = CauseOverSeeds(causes);
   return summary;
 }
 
