@@ -187,7 +187,7 @@ def main(program, path, seconds="5"):
         print(f"  {rate:8.0f} runs/s of the test's case with every relation on it")
         print(
             f"{'target':34} {'test, ' + str(_SEEDS) + ' seeds':>16} "
-            f"{'same case here':>15} {'campaign, ' + seconds + ' s':>15}"
+            f"{'its shape here':>15} {'campaign, ' + seconds + ' s':>15}"
         )
         for target in writers.names:
             row = (
