@@ -146,7 +146,7 @@ expect "an exception is quoted" 1 "ValueError: no rows for you; at raises.py:1" 
 # ---- torch, Triton
 
 expect_with "numpy torch" "torch writer and decode are right" 0 "nothing found" \
-  "${campaign[@]}" --target="${module}/torch_kernels.py" --cases=1000
+  "${campaign[@]}" --target="${module}/torch_kernels.py" --cases=400
 expect_with "numpy torch" "codes rounded toward zero are found" 1 \
   "writer.code_rounding" "${campaign[@]}" --kernels=writer \
   --target="${module}/torch_kernels_twin.py" --cases=1000 --stop-on-first
@@ -154,10 +154,10 @@ expect_with "numpy torch" "dropped sinks are found" 1 "decode.sink" \
   "${campaign[@]}" --kernels=decode \
   --target="${module}/torch_kernels_twin.py" --cases=1000 --stop-on-first
 expect_with "numpy torch triton" "Triton writer is right" 0 "nothing found" \
-  "${campaign[@]}" --target="${module}/triton_writer.py" --cases=300
+  "${campaign[@]}" --target="${module}/triton_writer.py" --cases=100
 expect_with "numpy torch triton" "a floor of 1e-4 is found" 1 \
   "writer.floor" "${campaign[@]}" \
-  --target="${module}/triton_writer_twin.py" --cases=300 --stop-on-first
+  --target="${module}/triton_writer_twin.py" --cases=100 --stop-on-first
 
 # ---- adapters, against modules that stand in for the packages
 
@@ -167,11 +167,11 @@ export PYTHONPATH="${standins}"
 for adapter in vllm_writer vllm_gather vllm_convert flashinfer_decode:Pow2 \
     flashinfer_decode:Arbitrary flashmla_decode; do
   expect_with "numpy torch" "adapter ${adapter}, stand-in" 0 "nothing found" \
-    "${campaign[@]}" --target="python:mlafuzz.adapters.${adapter}" --cases=400
+    "${campaign[@]}" --target="python:mlafuzz.adapters.${adapter}" --cases=150
 done
 export MLAFUZZ_STANDIN_POW2=1
 expect_with "numpy torch" "adapter vllm_writer:Pow2, stand-in" 0 "nothing found" \
-  "${campaign[@]}" --target=python:mlafuzz.adapters.vllm_writer:Pow2 --cases=400
+  "${campaign[@]}" --target=python:mlafuzz.adapters.vllm_writer:Pow2 --cases=150
 # The declaration of one generation on the kernel of the other.
 expect_with "numpy torch" "the other generation is found" 1 "writer.scale" \
   "${campaign[@]}" --target=python:mlafuzz.adapters.vllm_writer --cases=400

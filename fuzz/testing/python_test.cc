@@ -58,7 +58,7 @@ TEST_P(Module, EndsWithAVerdictOfItsKind) {
       std::string("kernels/python/testing/misbehave.py:") + GetParam().name,
       "convert");
   // Each death costs the start of an interpreter, each hang some seconds.
-  options.cases = std::string(GetParam().verdict) == "hang" ? 12 : 60;
+  options.cases = std::string(GetParam().verdict) == "hang" ? 24 : 60;
   options.targets.set_call_seconds(1);
   options.targets.set_resident_mib(256);
   const CampaignResult result = RunShort(options);
