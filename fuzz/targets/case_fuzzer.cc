@@ -21,6 +21,7 @@ CaseFuzzer::CaseFuzzer(const GeneratorOptions& options) : options_(options) {
     std::exit(2);
   }
   session_ = *std::move(session);
+  options_.layout = LayoutOf(session_->targets(), kAllKernels);
 }
 
 int CaseFuzzer::OneInput(const std::uint8_t* data, std::size_t size) {

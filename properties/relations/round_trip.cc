@@ -155,7 +155,7 @@ std::string CheckLatent(const StepContext& context, const StoredRow& row,
   const Tensor& kv = *context.step.Find(TensorId::kKvC);
   const Bound bound(w, g);
   for (int tile = 0; tile < kTiles; ++tile) {
-    TileValues values;
+    TileValues values(kTileValues);
     for (int i = 0; i < kTileValues; ++i) {
       values[i] = Bits16At(kv, row.token, tile * kTileValues + i);
     }
@@ -247,7 +247,8 @@ bool ReadsScalesOf(const GatherContract& gather, const WriterContract& writer) {
 bool RoundTrip::Applies(const Contract& contract, const CaseImage& image,
                         const StepImage& step) {
   const Tensor& kv = *step.Find(TensorId::kKvC);
-  return HasRows(image, step) && DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
+  // The bound is of fp32 scales and of a gather with 576 columns.
+  return image.pool.layout == FP8_DS_MLA && HasRows(image, step) && DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
          SlotsDistinct(image.pool, step) &&
          !(kv.dtype == F16 &&
            contract.writer().fp16_amax() == WriterContract::FP16_RAW_BITS);
@@ -288,7 +289,8 @@ absl::Status RoundTrip::Run(StepContext& context, Finding* finding) {
 bool NopeTailThroughGather::Applies(const Contract& contract,
                                     const CaseImage& image,
                                     const StepImage& step) {
-  return step.Find(TensorId::kKPe) == nullptr && HasRows(image, step) &&
+  return image.pool.layout == FP8_DS_MLA &&
+         step.Find(TensorId::kKPe) == nullptr && HasRows(image, step) &&
          SlotsDistinct(image.pool, step) &&
          contract.writer().tail() == WriterContract::TAIL_ZERO;
 }
