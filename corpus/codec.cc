@@ -69,11 +69,12 @@ std::string Summary(const Case& c) {
                               step.write().pe_dim());
         break;
       case Step::kGather:
-        absl::StrAppendFormat(&out, "gather %d rows for %d requests%s\n",
-                              step.gather().dst_rows(),
-                              std::max(0, step.gather().workspace_starts_size() -
-                                              (layout.copied ? 1 : 0)),
-                              step.gather().nope() ? ", no rope" : "");
+        absl::StrAppendFormat(
+            &out, "gather %d rows for %d requests%s\n",
+            step.gather().dst_rows(),
+            std::max(0, step.gather().workspace_starts_size() -
+                            (layout.copied ? 1 : 0)),
+            step.gather().nope() ? ", no rope" : "");
         break;
       case Step::kConvert:
         absl::StrAppendFormat(&out, "convert %d x %d indices\n",

@@ -246,8 +246,13 @@ bool RuleApplies(Layout layout, absl::string_view field) {
       field == "gather.nan" || field == "gather.codes") {
     return !token.copied;
   }
-  // A UE8M0 scale is a power of two, whatever the writer means it to be.
-  if (field == "writer.scale") return !token.ue8m0();
+  // A UE8M0 scale is a power of two, whatever the writer means it to be. By it
+  // a quotient and a product with its reciprocal are the same; so is the scale
+  // of every 16-bit amax, divided by 448 or not: 448 times fp32(1 / 448) is 1.
+  if (field == "writer.scale" || field == "writer.scale_division" ||
+      field == "writer.code_division") {
+    return !token.ue8m0();
+  }
   return true;
 }
 

@@ -29,8 +29,8 @@ bool RuleApplies(Layout layout, absl::string_view field);
 // vLLM's kernels as read at 00eb0c87 (writer generation W1, newer gather).
 Contract VllmContract();
 
-// Fills every UNSPECIFIED field from BuiltinContract() of the contract's layout,
-// empty lists too.
+// Fills every UNSPECIFIED field from BuiltinContract() of the contract's
+// layout, empty lists too.
 void FillDefaults(Contract& contract);
 
 // Parses a contract's text form; an unknown field or value is an error that

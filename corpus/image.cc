@@ -85,17 +85,16 @@ class Builder {
     pool.pages = p.pages();
     pool.page_size = p.page_size();
     pool.row_bytes = p.row_bytes() ? p.row_bytes() : layout_->token_bytes;
-    pool.row_part = layout_->split()
-                        ? std::min<std::int64_t>(layout_->row_bytes,
-                                                 pool.row_bytes)
-                        : pool.row_bytes;
+    pool.row_part = layout_->split() ? std::min<std::int64_t>(
+                                           layout_->row_bytes, pool.row_bytes)
+                                     : pool.row_bytes;
     pool.row_stride = p.row_stride() ? p.row_stride() : pool.row_part;
     // What a page takes by itself, rows' gaps included.
     const std::int64_t page =
-        layout_->split() ? (pool.page_size * pool.row_bytes +
-                            layout_->page_multiple - 1) /
-                               layout_->page_multiple * layout_->page_multiple
-                         : pool.page_size * pool.row_stride;
+        layout_->split()
+            ? (pool.page_size * pool.row_bytes + layout_->page_multiple - 1) /
+                  layout_->page_multiple * layout_->page_multiple
+            : pool.page_size * pool.row_stride;
     if (page > kMaxExtent * 64) {
       return absl::ResourceExhaustedError("pool.page_size: is too large");
     }
@@ -276,10 +275,10 @@ class Builder {
     out.tensors.reserve(3);
     const std::int64_t latent =
         w.latent_dim() ? w.latent_dim() : layout_->codes;
-    if (absl::Status s = AddValues(where + ".write.kv_c", out, TensorId::kKvC,
-                                   dtype, w.kv_c(), rows, tokens, latent,
-                                   w.kv_c_row_stride(), w.kv_c_offset(),
-                                   layout_->tile);
+    if (absl::Status s =
+            AddValues(where + ".write.kv_c", out, TensorId::kKvC, dtype,
+                      w.kv_c(), rows, tokens, latent, w.kv_c_row_stride(),
+                      w.kv_c_offset(), layout_->tile);
         !s.ok()) {
       return s;
     }
@@ -336,8 +335,8 @@ class Builder {
   absl::Status BuildGather(const std::string& where, const Gather& g,
                            StepImage& out) {
     out.tensors.reserve(6);
-    const DType dtype = g.output() == DTYPE_UNSPECIFIED ? layout_->dst_dtype()
-                                                        : g.output();
+    const DType dtype =
+        g.output() == DTYPE_UNSPECIFIED ? layout_->dst_dtype() : g.output();
     if (!DType_IsValid(dtype))
       return Bad(where + ".gather.output", "is not known");
     const std::int64_t columns =
@@ -650,8 +649,7 @@ void ApplyPatch(const Patch& patch, const PoolImage& pool,
   ForEachPart(pool, static_cast<std::int64_t>(patch.slot()), patch.at(),
               static_cast<std::int64_t>(patch.data().size()),
               [&](std::int64_t at, std::int64_t byte, std::int64_t count) {
-                std::memcpy(bytes + at,
-                            patch.data().data() + byte - patch.at(),
+                std::memcpy(bytes + at, patch.data().data() + byte - patch.at(),
                             static_cast<std::size_t>(count));
               });
 }

@@ -59,7 +59,8 @@ std::uint16_t Element(Values::Pattern pattern, const Format& f,
                       std::uint64_t word, std::uint32_t in_tile,
                       std::uint32_t size) {
   const std::uint32_t sign = static_cast<std::uint32_t>(word) & 1;
-  const std::uint32_t leader = static_cast<std::uint32_t>(tile >> 8) & (size - 1);
+  const std::uint32_t leader =
+      static_cast<std::uint32_t>(tile >> 8) & (size - 1);
   const std::uint32_t draw = static_cast<std::uint32_t>(word >> 40) & 0xffff;
   const std::uint32_t inf = f.exponents - 1;
   switch (pattern) {
@@ -188,8 +189,7 @@ class TileSource {
     std::uint64_t at = first;
     const std::uint64_t end = first + count;
     while (at < end) {
-      const std::uint64_t tile_end =
-          std::min(end, (at / size_ + 1) * size_);
+      const std::uint64_t tile_end = std::min(end, (at / size_ + 1) * size_);
       const std::uint64_t tile = tiles_.Word(at / size_);
       const Values::Pattern pattern = PatternOf(tile);
       for (; at < tile_end; ++at) {

@@ -21,8 +21,8 @@ std::uint16_t GeneratedValue(const Values& values, DType dtype,
                              std::uint64_t at);
 
 // Elements [0, count), overrides applied; overrides at or past `count` have no
-// effect. Faster than one by one. `tile`: values a tile, a power of two, in place
-// of 128.
+// effect. Faster than one by one. `tile`: values a tile, a power of two, in
+// place of 128.
 std::vector<std::uint16_t> ExpandValues(const Values& values, DType dtype,
                                         std::uint64_t count,
                                         int tile = kTileValues);

@@ -52,8 +52,8 @@ enum {
 };
 
 /* How the cache's bytes are laid out (docs/layouts.md). Where scales lie behind
- * all rows of a page, a cache tensor is still [pages, page_size, bytes a token],
- * and only its page stride says where things stand. */
+ * all rows of a page, a cache tensor is still [pages, page_size, bytes a
+ * token], and only its page stride says where things stand. */
 enum {
   /* 656 bytes a row: 512 E4M3 codes, four fp32 tile scales, 64 bf16 of rope. */
   MLAFUZZ_LAYOUT_FP8_DS_MLA = 1,

@@ -177,10 +177,9 @@ absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
   }
   TargetSet set;
   for (Kernel kernel : kAllKernels) {
-    const auto first =
-        std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
-          return part->Implements(kernel);
-        });
+    const auto first = std::find_if(
+        parts.begin(), parts.end(),
+        [&](const auto& part) { return part->Implements(kernel); });
     set.targets[static_cast<std::size_t>(kernel)] =
         first != parts.end() ? *first : parts.back();
   }

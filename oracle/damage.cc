@@ -60,8 +60,8 @@ std::vector<std::uint8_t> SettleScales(const PoolImage& pool, Bytes expected,
   for (std::int64_t slot = 0; slot < pool.slots(); ++slot) {
     for (int tile = 0; tile < layout.tiles(); ++tile) {
       const std::size_t at = static_cast<std::size_t>(
-          PlaceOf(pool, slot).ByteAt(
-              layout, layout.scales_at + tile * layout.scale_bytes));
+          PlaceOf(pool, slot)
+              .ByteAt(layout, layout.scales_at + tile * layout.scale_bytes));
       if (at + 4 <= out.size() &&
           BothNan32(expected.data() + at, out.data() + at)) {
         std::memcpy(out.data() + at, expected.data() + at, 4);
@@ -354,8 +354,7 @@ class Assessor {
     const bool nope = step_.step != nullptr && step_.step->gather().nope();
     const std::int64_t element = layout_.copied ? 1 : 2;
     std::vector<std::uint8_t> owned(static_cast<std::size_t>(dst.shape[0]), 0);
-    if (DTypeSize(dst.dtype) == element &&
-        dst.shape[1] == layout_.columns()) {
+    if (DTypeSize(dst.dtype) == element && dst.shape[1] == layout_.columns()) {
       ForEachGatherRow(contract_.gather(), pool_, step_,
                        [&](const GatherRow& row) {
                          if (row.source == GatherRow::Source::kSlot) {

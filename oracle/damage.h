@@ -55,10 +55,10 @@ struct Damage {
   Region skipped_rows;
 
   // Gather: values of rows that were to be written.
-  Region values;        // of latent columns, or copied codes
-  Region gather_rope;   // of rope columns
-  Region gather_tail;   // the same of a call without rope
-  Region missing_rows;  // rows that hold what they held before
+  Region values;         // of latent columns, or copied codes
+  Region gather_rope;    // of rope columns
+  Region gather_tail;    // the same of a call without rope
+  Region missing_rows;   // rows that hold what they held before
   Region gather_scales;  // rows of copied scales
 
   // Convert: elements.

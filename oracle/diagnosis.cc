@@ -436,9 +436,9 @@ class Diagnostician {
 
   std::vector<const Region*> Regions() const {
     return {
-        &damage_.scales,       &damage_.codes,        &damage_.rope,
-        &damage_.tail,         &damage_.skipped_rows, &damage_.untouched_rows,
-        &damage_.missing_rows, &damage_.values,       &damage_.gather_rope,
+        &damage_.scales,       &damage_.codes,         &damage_.rope,
+        &damage_.tail,         &damage_.skipped_rows,  &damage_.untouched_rows,
+        &damage_.missing_rows, &damage_.values,        &damage_.gather_rope,
         &damage_.gather_tail,  &damage_.gather_scales, &damage_.indices,
         &damage_.counts,       &damage_.foreign};
   }

@@ -77,13 +77,12 @@ void ExpectCopies(const GatherContract& contract, const PoolImage& pool,
     if (to < 0 || to + layout.codes > static_cast<std::int64_t>(codes.size())) {
       return;
     }
-    const bool scale_fits = scale_to + scale_bytes <=
-                            static_cast<std::int64_t>(scales.size());
+    const bool scale_fits =
+        scale_to + scale_bytes <= static_cast<std::int64_t>(scales.size());
     if (!scale_fits) ++result->outside_writes;
-    const bool known =
-        row.source == GatherRow::Source::kSlot &&
-        Fits(layout, PlaceOf(pool, row.slot),
-             static_cast<std::int64_t>(pool_before.size()));
+    const bool known = row.source == GatherRow::Source::kSlot &&
+                       Fits(layout, PlaceOf(pool, row.slot),
+                            static_cast<std::int64_t>(pool_before.size()));
     if (!known) {
       if (row.source == GatherRow::Source::kSkipped) return;
       result->unsettled.push_back(
@@ -96,8 +95,7 @@ void ExpectCopies(const GatherContract& contract, const PoolImage& pool,
       return;
     }
     const TokenPlace place = PlaceOf(pool, row.slot);
-    const std::int64_t from =
-        from_boundary ? place.row / 16 * 16 : place.row;
+    const std::int64_t from = from_boundary ? place.row / 16 * 16 : place.row;
     std::copy_n(pool_before.begin() + from, layout.codes, codes.begin() + to);
     if (scale_fits) {
       std::copy_n(pool_before.begin() + place.ByteAt(layout, layout.scales_at),
@@ -168,10 +166,10 @@ void ExpectGather(const GatherContract& contract, const PoolImage& pool,
       in = token.data();
     }
     for (int tile = 0; tile < layout.tiles(); ++tile) {
-      const float scale = convert.ReadScale(StoredScale(
-          layout, reading,
-          in + layout.scales_at +
-              (first_tile ? 0 : tile) * layout.scale_bytes));
+      const float scale = convert.ReadScale(
+          StoredScale(layout, reading,
+                      in + layout.scales_at +
+                          (first_tile ? 0 : tile) * layout.scale_bytes));
       const std::uint8_t* codes = in + layout.codes_at + tile * layout.tile;
       std::uint8_t* values = out.data() + to + 2 * tile * layout.tile;
       for (int i = 0; i < layout.tile; ++i) {

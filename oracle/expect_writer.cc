@@ -56,9 +56,9 @@ class RowWriter {
   // DeepSeek-V4).
   void ZeroPadding(std::uint8_t* row) const {
     if (layout_.row_part == layout_.row_bytes) return;
-    std::memset(row + layout_.scales_end(), 0,
-                static_cast<std::size_t>(layout_.row_bytes -
-                                         layout_.scales_end()));
+    std::memset(
+        row + layout_.scales_end(), 0,
+        static_cast<std::size_t>(layout_.row_bytes - layout_.scales_end()));
   }
 
   void StoreScale(float scale, std::uint8_t* at) const {
@@ -104,9 +104,8 @@ void AddTornRows(const RowLayout& layout, const WritePlan& plan, int row_bytes,
                  Expectation* result) {
   std::vector<const RowWrite*> rows;
   for (const RowWrite& row : plan.rows) rows.push_back(&row);
-  std::sort(rows.begin(), rows.end(), [](const RowWrite* a, const RowWrite* b) {
-    return a->at < b->at;
-  });
+  std::sort(rows.begin(), rows.end(),
+            [](const RowWrite* a, const RowWrite* b) { return a->at < b->at; });
   const int in_row = std::min(row_bytes, layout.row_part);
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const RowWrite& row = *rows[i];

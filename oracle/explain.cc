@@ -103,8 +103,8 @@ class Explainer {
          {&damage_.codes, &damage_.scales, &damage_.rope, &damage_.tail,
           &damage_.untouched_rows, &damage_.skipped_rows, &damage_.values,
           &damage_.missing_rows, &damage_.gather_rope, &damage_.gather_tail,
-          &damage_.gather_scales,
-          &damage_.indices, &damage_.counts, &damage_.foreign}) {
+          &damage_.gather_scales, &damage_.indices, &damage_.counts,
+          &damage_.foreign}) {
       if (*r) {
         region = r;
         break;
@@ -205,10 +205,10 @@ class Explainer {
     }
     const oracle::Quantiser quantiser(rules);
     const float amax = quantiser.TileAmax(kv_c.dtype, x);
-    const std::int64_t scale_at = at.ByteAt(
-        layout_, layout_.scales_at + tile * layout_.scale_bytes);
-    const std::uint32_t want = ScaleBits(
-        oracle::ExpectedPool(expected_, before_).data(), scale_at);
+    const std::int64_t scale_at =
+        at.ByteAt(layout_, layout_.scales_at + tile * layout_.scale_bytes);
+    const std::uint32_t want =
+        ScaleBits(oracle::ExpectedPool(expected_, before_).data(), scale_at);
     const std::uint32_t got = ScaleBits(after_.pool.data(), scale_at);
     absl::StrAppendFormat(
         text,
@@ -282,11 +282,10 @@ class Explainer {
                     "\n");
     const GatherContract& rules = contract_.gather();
     if (layout_.copied) {
-      absl::StrAppend(
-          text, "  rules gather.code_loads: ",
-          GatherContract::CodeLoads_Name(rules.code_loads()),
-          ", gather.scale_rows: ",
-          GatherContract::ScaleRows_Name(rules.scale_rows()), "\n");
+      absl::StrAppend(text, "  rules gather.code_loads: ",
+                      GatherContract::CodeLoads_Name(rules.code_loads()),
+                      ", gather.scale_rows: ",
+                      GatherContract::ScaleRows_Name(rules.scale_rows()), "\n");
       return;
     }
     oracle::TokenBytes token;

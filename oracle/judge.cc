@@ -182,7 +182,8 @@ class StepJudge {
                 {&damage.values, &damage.gather_rope, &damage.gather_scales},
                 "values");
         }
-        if (image_.pool.layout == FP8_DS_MLA && step_.step != nullptr && step_.step->gather().nope()) {
+        if (image_.pool.layout == FP8_DS_MLA && step_.step != nullptr &&
+            step_.step->gather().nope()) {
           judge(property::kGatherTail, value_pass, {&damage.gather_tail},
                 "values");
         }

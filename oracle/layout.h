@@ -8,8 +8,8 @@
 namespace mlafuzz::oracle {
 
 // One token's bytes in a cache layout as data: those in its row, the first
-// `row_part`, then those behind all rows of its page. Offsets and sizes in bytes
-// unless said otherwise.
+// `row_part`, then those behind all rows of its page. Offsets and sizes in
+// bytes unless said otherwise.
 struct RowLayout {
   enum class Scales { kFp32LittleEndian, kUe8m0 };
   enum class Part { kCodes, kScales, kRope, kPadding };

@@ -54,10 +54,9 @@ bool DenseRows(Call& call) {
 }
 
 bool DensePages(Call& call) {
-  const std::int64_t dense = call.pool().split()
-                                 ? call.pool().page_bytes()
-                                 : call.pool().page_size *
-                                       call.pool().row_stride;
+  const std::int64_t dense =
+      call.pool().split() ? call.pool().page_bytes()
+                          : call.pool().page_size * call.pool().row_stride;
   return call.pool().pages > 1 &&
          std::exchange(call.pool().page_stride, dense) != dense;
 }

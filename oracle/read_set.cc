@@ -16,14 +16,14 @@ void MarkGathered(const GatherContract& contract, const CaseImage& image,
   const RowLayout& layout = oracle::LayoutOf(image.pool.layout);
   const std::int64_t size = static_cast<std::int64_t>(set->size());
   const bool copies_tail =
-      image.pool.layout != FP8_DS_MLA || step.step == nullptr || !step.step->gather().nope() ||
+      image.pool.layout != FP8_DS_MLA || step.step == nullptr ||
+      !step.step->gather().nope() ||
       contract.nope_tail() == GatherContract::NOPE_TAIL_VERBATIM;
   int scale_bytes = layout.tiles() * layout.scale_bytes;
   if (!layout.copied && contract.scale() == GatherContract::SCALE_ONE) {
     scale_bytes = 0;
   }
-  if (!layout.copied &&
-      contract.scale() == GatherContract::SCALE_FIRST_TILE) {
+  if (!layout.copied && contract.scale() == GatherContract::SCALE_FIRST_TILE) {
     scale_bytes = layout.scale_bytes;
   }
   const auto mark = [&](std::int64_t at, std::int64_t count) {

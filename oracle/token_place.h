@@ -18,7 +18,8 @@ struct TokenPlace {
   std::int64_t behind = 0;
 
   std::int64_t ByteAt(const RowLayout& layout, std::int64_t byte) const {
-    return byte < layout.row_part ? row + byte : behind + byte - layout.row_part;
+    return byte < layout.row_part ? row + byte
+                                  : behind + byte - layout.row_part;
   }
 };
 

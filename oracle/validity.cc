@@ -16,7 +16,8 @@ StepValidity Classify(const Contract& contract, const CaseImage& image,
   const Layout layout =
       contract.layout() == LAYOUT_UNSPECIFIED ? FP8_DS_MLA : contract.layout();
   if (layout != image.pool.layout && s.kernel != Kernel::kConvert) {
-    return {Validity::kUnspecified, absl::StrCat(KernelName(s.kernel), ".layout"),
+    return {Validity::kUnspecified,
+            absl::StrCat(KernelName(s.kernel), ".layout"),
             absl::StrCat("the pool is ", Layout_Name(image.pool.layout),
                          ", the contract is of ", Layout_Name(layout))};
   }

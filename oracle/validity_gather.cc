@@ -65,14 +65,15 @@ class Classifier {
       });
     }
     const std::int64_t requests = RequestCount(step_);
-    if (table_.shape[0] != requests || (layout.copied && starts_.shape[0] < 1) ||
+    if (table_.shape[0] != requests ||
+        (layout.copied && starts_.shape[0] < 1) ||
         (seq_lens_ != nullptr && seq_lens_->shape[0] != requests) ||
         (seq_starts_ != nullptr && seq_starts_->shape[0] != requests)) {
       rules_.Misuse(Checks(GATHER_CHECK_BATCH), "gather.batch", [&] {
         return absl::StrCat(starts_.shape[0], " workspace starts, ",
-                            table_.shape[0],
-                            " table rows, ", Length(seq_lens_), " lengths, ",
-                            Length(seq_starts_), " sequence starts");
+                            table_.shape[0], " table rows, ", Length(seq_lens_),
+                            " lengths, ", Length(seq_starts_),
+                            " sequence starts");
       });
     }
     if (!IsAligned(pool_) || !IsAligned(dst_, layout.copied ? 4 : 16)) {
@@ -80,10 +81,9 @@ class Classifier {
         return absl::StrCat(
             "cache base ", pool_.offset, " and strides ", pool_.row_stride,
             ", ", pool_.page_stride, " are not multiples of ",
-            PoolAlignment(pool_), " bytes, or dst ", "base ",
-            dst_.misalignment, " and row stride ",
-            dst_.strides[0] * DTypeSize(dst_.dtype), " not of ",
-            layout.copied ? 4 : 16);
+            PoolAlignment(pool_), " bytes, or dst ", "base ", dst_.misalignment,
+            " and row stride ", dst_.strides[0] * DTypeSize(dst_.dtype),
+            " not of ", layout.copied ? 4 : 16);
       });
     }
     if (dst_.shape[0] > 1 && dst_.strides[0] < dst_.shape[1]) {

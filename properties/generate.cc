@@ -33,9 +33,9 @@ std::uint32_t Gap(Choices& choices, std::uint32_t unit) {
 // Of rows of dst. The scales of copied codes have been placed by that stride.
 std::uint32_t DstGap(Choices& choices, const TokenLayout& layout) {
   if (!layout.copied) return Gap(choices, 8);
-  return choices.OneIn(2) ? Gap(choices, 4)
-                          : static_cast<std::uint32_t>(layout.tile) *
-                                (1 + choices.Below(2));
+  return choices.OneIn(2)
+             ? Gap(choices, 4)
+             : static_cast<std::uint32_t>(layout.tile) * (1 + choices.Below(2));
 }
 
 std::uint32_t PageSize(Choices& choices) {

@@ -114,6 +114,11 @@ void ForScale(Choices& choices, const GeneratorOptions& options, Case& c) {
 }
 
 void ForProduct(Choices& choices, const GeneratorOptions& options, Case& c) {
+  if (TokenLayoutOf(options.layout).ue8m0()) {
+    // Exact, but for what is subnormal.
+    GatherOfRows(choices, options, c, Fill::SPECIAL);
+    return;
+  }
   GatherOfRows(choices, options, c,
                choices.Pick({Fill::ARBITRARY, Fill::WIDE}));
 }
@@ -185,7 +190,8 @@ void ForCodeLoads(Choices& choices, const GeneratorOptions& options, Case& c) {
   pool.set_offset(16 * choices.Below(3) +
                   choices.Pick<std::uint32_t>({4, 8, 12}));
   pool.set_page_stride(PlainPageStride(pool));
-  pool.set_page_stride(pool.page_stride() + (16 - pool.page_stride() % 16) % 16);
+  pool.set_page_stride(pool.page_stride() +
+                       (16 - pool.page_stride() % 16) % 16);
   ReadingGather(choices, options, c);
 }
 

@@ -79,6 +79,12 @@ void ForScale(Choices& choices, const GeneratorOptions& options, Case& c) {
            Values::TINY_NEGATIVE});
 }
 
+// The value of 8 or 11 significant bits, 2^15 <= x < 2^16.
+float Significand(DType input, std::uint32_t bits) {
+  return input == F16 ? std::ldexp(1024.0f + static_cast<float>(bits), 5)
+                      : std::ldexp(128.0f + static_cast<float>(bits), 8);
+}
+
 // About half of all largest values tell a division by 448 from a product with
 // its reciprocal, by their significand alone: a spread of them.
 void ForScaleDivision(Choices& choices, const GeneratorOptions& options,
@@ -88,6 +94,22 @@ void ForScaleDivision(Choices& choices, const GeneratorOptions& options,
              *write.mutable_kv_c());
   // Two tiles more whose largest value is drawn here.
   const std::uint32_t token = StoredToken(write);
+  if (TilesOf(options) < 4) {
+    // One that does, where there are few tiles.
+    const DType input = write.input() == F16 ? F16 : BF16;
+    const int mantissa = input == F16 ? 10 : 7;
+    std::uint32_t bits;
+    do {
+      bits = choices.Below(1u << mantissa);
+    } while (Significand(input, bits) / 448.0f ==
+             Significand(input, bits) * (1.0f / 448.0f));
+    SetBits& set = *write.mutable_kv_c()->add_set();
+    set.set_at(CodesOf(options) * StoredToken(write) +
+               choices.Below(TileOf(options)));
+    set.set_bits((input == F16 ? 23u << 10 : 135u << 7) | bits);
+    RepairWrite(write, c.pool(), options);
+    return;
+  }
   const std::uint32_t tiles = std::min(TilesOf(options), 4u);
   const std::uint32_t first = choices.Below(std::max(tiles, 2u) - 1);
   for (std::uint32_t tile = first; tile < std::min(first + 2, tiles); ++tile) {
@@ -131,12 +153,6 @@ void ForFloorBits(Choices& choices, const GeneratorOptions& options, Case& c) {
   WriteOf(choices, options, c,
           {Values::ZERO, Values::NEGATIVE_ZERO, Values::SUBNORMAL,
            Values::FLOOR_EDGE});
-}
-
-// The value of 8 or 11 significant bits, 2^15 <= x < 2^16.
-float Significand(DType input, std::uint32_t bits) {
-  return input == F16 ? std::ldexp(1024.0f + static_cast<float>(bits), 5)
-                      : std::ldexp(128.0f + static_cast<float>(bits), 8);
 }
 
 // To the four significant bits of a code, ties to even; scale does not matter.
@@ -201,7 +217,9 @@ void ForCodeRounding(Choices& choices, const GeneratorOptions& options,
                      Case& c) {
   WriteOf(choices, options, c,
           {Values::NORMAL_RANGE, Values::OCTAVES, Values::MIDPOINTS,
-           Values::SMALL_INTEGERS});
+           // Under a power of two they are codes.
+           TokenLayoutOf(options.layout).ue8m0() ? Values::OCTAVES
+                                                 : Values::SMALL_INTEGERS});
 }
 
 void ForNan(Choices& choices, const GeneratorOptions& options, Case& c) {

@@ -78,9 +78,8 @@ TEST_P(EachTarget, IsRight) {
           << FormatCaseText(c);
       // Slots below -1 are the caller's duty under that convention alone.
       if (std::string(GetParam().target) != "builtin:dsv4-packer") {
-        ASSERT_NE(check.verdict, Verdict::kUnspecified)
-            << check.detail << "\n"
-            << FormatCaseText(c);
+        ASSERT_NE(check.verdict, Verdict::kUnspecified) << check.detail << "\n"
+                                                        << FormatCaseText(c);
       }
     }
   }

@@ -17,14 +17,13 @@ std::uint32_t Tokens(const Write& write) {
 
 // Rows of another layout, with room for them.
 void ForeignRow(Choices& choices, Pool& pool) {
-  const auto token = static_cast<std::uint32_t>(
-      TokenLayoutOf(pool.layout()).token_bytes);
+  const auto token =
+      static_cast<std::uint32_t>(TokenLayoutOf(pool.layout()).token_bytes);
   // 584: the footer-scale layout's row; 660: four bytes more than a row.
   pool.set_row_bytes(
-      token == 656
-          ? choices.Pick<std::uint32_t>({584, 660, 576, 640, 664})
-          : choices.Pick<std::uint32_t>(
-                {656, token + 4, token + 8, token - 4, 2 * token}));
+      token == 656 ? choices.Pick<std::uint32_t>({584, 660, 576, 640, 664})
+                   : choices.Pick<std::uint32_t>(
+                         {656, token + 4, token + 8, token - 4, 2 * token}));
   if (pool.row_stride() != 0 && pool.row_stride() < pool.row_bytes()) {
     pool.clear_row_stride();
   }
@@ -91,8 +90,7 @@ bool BreakWriterCheck(WriterCheck check, Choices& choices, Pool& pool,
         return true;
       }
       if (tokens > 1 && choices.OneIn(3)) {
-        write.set_kv_c_row_stride(latent +
-                                  choices.Pick<std::uint32_t>({1, 4}));
+        write.set_kv_c_row_stride(latent + choices.Pick<std::uint32_t>({1, 4}));
         return true;
       }
       if (tokens > 0 && write.pe_dim() == 64 && choices.OneIn(2)) {

@@ -138,9 +138,9 @@ class GatherRepair {
         pages_(pool.pages()),
         dst_rows_(gather.dst_rows()),
         // The last entry may be an end.
-        requests_(std::max(0, gather.workspace_starts_size() -
-                                  (TokenLayoutOf(pool.layout()).copied ? 1
-                                                                       : 0))),
+        requests_(
+            std::max(0, gather.workspace_starts_size() -
+                            (TokenLayoutOf(pool.layout()).copied ? 1 : 0))),
         lens_(gather.seq_lens_size() > 0),
         limits_(limits) {}
 
@@ -169,12 +169,11 @@ class GatherRepair {
       if (i < gather_.seq_lens_size()) rows = gather_.seq_lens(i);
     } else {
       first = std::min(first, dst_rows_);
-      rows =
-          (i + 1 < gather_.workspace_starts_size()
-               ? std::min<std::int64_t>(gather_.workspace_starts(i + 1),
-                                        dst_rows_)
-               : dst_rows_) -
-          first;
+      rows = (i + 1 < gather_.workspace_starts_size()
+                  ? std::min<std::int64_t>(gather_.workspace_starts(i + 1),
+                                           dst_rows_)
+                  : dst_rows_) -
+             first;
     }
     return {first, std::max<std::int64_t>(rows, 0),
             i < gather_.seq_starts_size() ? gather_.seq_starts(i) : 0};
@@ -386,9 +385,9 @@ void RepairPool(Pool& pool, const GeneratorOptions& options) {
   }
   const std::uint32_t row = pool.row_bytes() != 0 ? pool.row_bytes() : token;
   pool.set_row_stride(
-      layout.split() ? 0
-                     : RepairStride(pool.row_stride(), row, alignment,
-                                    options.invalid));
+      layout.split()
+          ? 0
+          : RepairStride(pool.row_stride(), row, alignment, options.invalid));
   const std::uint64_t dense = PlainPageStride(pool);
   if (pool.page_stride() > dense + 4 * kMaxGap ||
       (!options.invalid && pool.page_stride() < dense)) {
@@ -599,10 +598,9 @@ void RepairCase(Case& c, const GeneratorOptions& options) {
     AlignForDecode(pool);
   }
   const std::uint32_t row =
-      pool.row_bytes() != 0
-          ? pool.row_bytes()
-          : static_cast<std::uint32_t>(
-                TokenLayoutOf(options.layout).token_bytes);
+      pool.row_bytes() != 0 ? pool.row_bytes()
+                            : static_cast<std::uint32_t>(
+                                  TokenLayoutOf(options.layout).token_bytes);
   auto* steps = c.mutable_steps();
   int kept = 0;
   for (int i = 0; i < steps->size(); ++i) {

@@ -143,9 +143,10 @@ absl::StatusOr<std::string> StoredCases(Layout layout) {
       layout == FP8_DS_MLA ? "corpus/small" : "corpus/layouts";
   const std::string found = Carried(folder);
   if (found.empty()) {
-    return absl::UnavailableError(absl::StrCat(
-        "the stored cases (", folder, ") are not among this program's files; "
-        "give some with --corpus=DIR"));
+    return absl::UnavailableError(
+        absl::StrCat("the stored cases (", folder,
+                     ") are not among this program's files; "
+                     "give some with --corpus=DIR"));
   }
   return found;
 }

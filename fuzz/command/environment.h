@@ -4,8 +4,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "corpus/types.pb.h"
 #include "absl/strings/string_view.h"
+#include "corpus/types.pb.h"
 #include "fuzz/campaign/options.h"
 
 namespace mlafuzz {

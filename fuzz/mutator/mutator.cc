@@ -128,13 +128,13 @@ void MutatePool(Pool& pool, Choices& choices, const GeneratorOptions& options) {
       if (scale && layout.ue8m0()) {
         patch.set_at(static_cast<std::uint32_t>(layout.scales_at) +
                      choices.Below(static_cast<std::uint32_t>(layout.tiles())));
-        patch.set_data(std::string(
-            1, static_cast<char>(choices.Pick<std::uint32_t>(
-                   {0, 255, 1, 254, 127, choices.Below(256)}))));
+        patch.set_data(
+            std::string(1, static_cast<char>(choices.Pick<std::uint32_t>(
+                               {0, 255, 1, 254, 127, choices.Below(256)}))));
       } else if (scale) {
-        patch.set_at(static_cast<std::uint32_t>(layout.scales_at) +
-                     4 * choices.Below(
-                             static_cast<std::uint32_t>(layout.tiles())));
+        patch.set_at(
+            static_cast<std::uint32_t>(layout.scales_at) +
+            4 * choices.Below(static_cast<std::uint32_t>(layout.tiles())));
         const std::uint32_t bits = choices.Pick<std::uint32_t>(
             {0x00000000, 0x80000000, 0x00000001, 0x007fffff, 0x00800000,
              0x7f800000, 0x7fc00000, 0xbf800000, 0x7f7fffff, 0x3f800000,
@@ -224,11 +224,10 @@ void MutateWrite(Write& write, const Pool& pool, Choices& choices,
       switch (choices.Below(5)) {
         case 0:
           write.set_kv_c_row_stride(
-              choices.OneIn(2)
-                  ? 0
-                  : static_cast<std::uint32_t>(
-                        TokenLayoutOf(options.layout).codes) +
-                        8 * choices.Below(12));
+              choices.OneIn(2) ? 0
+                               : static_cast<std::uint32_t>(
+                                     TokenLayoutOf(options.layout).codes) +
+                                     8 * choices.Below(12));
           break;
         case 1:
           write.set_k_pe_row_stride(

@@ -124,7 +124,8 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
 
 // Stored cases of other kernels say nothing of the one under test.
 bool FuzzMode::CallsKernelUnderTest(const Case& c) const {
-  if (TokenLayoutOf(c.pool().layout()).layout != generator_.layout) return false;
+  if (TokenLayoutOf(c.pool().layout()).layout != generator_.layout)
+    return false;
   for (const Step& step : c.steps()) {
     if ((step.has_write() && generator_.writer) ||
         (step.has_gather() && generator_.gather) ||

@@ -16,9 +16,9 @@ namespace mlafuzz::kernels {
 
 struct IndexerGatherParams {
   const std::uint8_t* cache;
-  std::uint8_t* codes;        // [rows, kCodes]
-  unsigned* scales;           // [rows, kCodes / kTile] fp32, dense
-  const std::int32_t* table;  // [requests, ...]
+  std::uint8_t* codes;         // [rows, kCodes]
+  unsigned* scales;            // [rows, kCodes / kTile] fp32, dense
+  const std::int32_t* table;   // [requests, ...]
   const std::int32_t* starts;  // [requests + 1]
   std::int64_t requests;
   std::int64_t rows;

@@ -145,9 +145,9 @@ std::string WhyRefuseIndexerGather(const PageShape& shape,
   }
   MLAFUZZ_RETURN_IF_REFUSED(CheckCache(shape, args.cache));
   MLAFUZZ_RETURN_IF_REFUSED(CheckTable(args));
-  MLAFUZZ_RETURN_IF_REFUSED(WantRows("workspace_starts", *args.workspace_starts,
-                                     "block_table and one:",
-                                     args.block_table->shape[0] + 1));
+  MLAFUZZ_RETURN_IF_REFUSED(
+      WantRows("workspace_starts", *args.workspace_starts,
+               "block_table and one:", args.block_table->shape[0] + 1));
   if (args.seq_lens != nullptr || args.seq_starts != nullptr) {
     return "lengths and first tokens are not taken: starts say both";
   }

@@ -23,12 +23,9 @@ struct PageShape {
 
 template <class Format>
 PageShape ShapeOf() {
-  return {Format::kLayout,
-          Format::kCodes,
-          Format::kRope,
-          Format::kCodes / Format::kTile,
-          Format::kRowBytes,
-          Format::kEntryBytes,
+  return {Format::kLayout,   Format::kCodes,
+          Format::kRope,     Format::kCodes / Format::kTile,
+          Format::kRowBytes, Format::kEntryBytes,
           Format::kAlignment};
 }
 

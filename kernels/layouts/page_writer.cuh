@@ -112,9 +112,9 @@ struct PageWriterPolicy {
 
 // Lanes that hold codes. A whole warp, unless the row has too few for one.
 template <class Format>
-inline constexpr int kCodeLanes = Format::kCodes / 8 < 32
-                                      ? Format::kCodes / 8
-                                      : (Format::kCodes / 8 + 31) / 32 * 32;
+inline constexpr int kCodeLanes =
+    Format::kCodes / 8 < 32 ? Format::kCodes / 8
+                            : (Format::kCodes / 8 + 31) / 32 * 32;
 
 // One block a token.
 template <class Policy, class Input>
@@ -132,10 +132,10 @@ __global__ void __launch_bounds__(96) WritePages(WriterParams params) {
   std::uint8_t* entry = Policy::Entry(params, slot);
   simt::Perturb(params.timing, 0);
   if (Format::kRope != 0 && lane >= kLanes) {
-    Policy::StoreRope(row, lane - kLanes,
-                      reinterpret_cast<const unsigned*>(
-                          params.k_pe + token * params.k_pe_row_stride)[lane -
-                                                                        kLanes]);
+    Policy::StoreRope(
+        row, lane - kLanes,
+        reinterpret_cast<const unsigned*>(
+            params.k_pe + token * params.k_pe_row_stride)[lane - kLanes]);
     return;
   }
   const bool holds = 8 * lane < Format::kCodes;
@@ -150,8 +150,8 @@ __global__ void __launch_bounds__(96) WritePages(WriterParams params) {
   amax = PairMax<Policy, Input>(amax, values.w);
   constexpr int kTileLanes = Format::kTile / 8;
   for (int distance = kTileLanes / 2; distance > 0; distance /= 2) {
-    amax = Policy::Max(amax,
-                       __shfl_xor_sync(kMask, amax, distance, kTileLanes));
+    amax =
+        Policy::Max(amax, __shfl_xor_sync(kMask, amax, distance, kTileLanes));
   }
   if (!holds) return;
   const float scale = Policy::Scale(amax, params.pow2_scale);

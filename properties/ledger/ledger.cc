@@ -251,8 +251,7 @@ const std::vector<LedgerEntry>& Ledger() {
     for (const auto part :
          {WriterEntries, WriterFamilyEntries, GatherEntries,
           GatherFamilyEntries, ConvertEntries, ConvertFamilyEntries,
-          DecodeEntries, DecodeFamilyEntries, LayoutEntries,
-          ImpostorEntries}) {
+          DecodeEntries, DecodeFamilyEntries, LayoutEntries, ImpostorEntries}) {
       for (LedgerEntry& entry : part()) all->push_back(std::move(entry));
     }
     return all;

@@ -162,9 +162,9 @@ absl::Status BatchSingle::Run(StepContext& context, Finding* finding) {
       if (!t.output) continue;
       Tensor whole = t;
       whole.bytes = context.plain.outputs[i];
-      const Part& rows =
-          t.id == TensorId::kDst || t.id == TensorId::kDstScales ? dst_rows[p]
-                                                                 : parts[p];
+      const Part& rows = t.id == TensorId::kDst || t.id == TensorId::kDstScales
+                             ? dst_rows[p]
+                             : parts[p];
       const Tensor expected = RowsOf(whole, rows.first, rows.count);
       if (std::string d = FirstTensorDifference(expected, expected.bytes,
                                                 observation.steps[p].outputs[i],

@@ -248,7 +248,8 @@ bool RoundTrip::Applies(const Contract& contract, const CaseImage& image,
                         const StepImage& step) {
   const Tensor& kv = *step.Find(TensorId::kKvC);
   // The bound is of fp32 scales and of a gather with 576 columns.
-  return image.pool.layout == FP8_DS_MLA && HasRows(image, step) && DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
+  return image.pool.layout == FP8_DS_MLA && HasRows(image, step) &&
+         DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
          SlotsDistinct(image.pool, step) &&
          !(kv.dtype == F16 &&
            contract.writer().fp16_amax() == WriterContract::FP16_RAW_BITS);

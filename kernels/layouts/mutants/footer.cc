@@ -43,10 +43,9 @@ struct OnlyMinusOne : Dsv4InsertPolicy {
 // The exponent is cut off where it is to be rounded up.
 struct ExponentCutOff : Dsv4InsertPolicy {
   static __device__ float Scale(float amax, bool) {
-    return __uint_as_float(
-        __float_as_uint(
-            __fdiv_rn(kernels::MaxIgnoringNan(1e-4f, amax), 448.0f)) &
-        0xff800000u);
+    return __uint_as_float(__float_as_uint(__fdiv_rn(
+                               kernels::MaxIgnoringNan(1e-4f, amax), 448.0f)) &
+                           0xff800000u);
   }
 };
 
@@ -165,8 +164,9 @@ std::vector<CompiledTarget> FooterMutants() {
           "DeepSeek-V4 insert divides by the exact scale, stores the rounded"),
       Writer<PaddingKept>("mutant:dsv4-padding-kept",
                           "DeepSeek-V4 insert leaves the footer's eighth byte"),
-      Writer<EntriesOf7>("mutant:dsv4-entries-of-7",
-                         "DeepSeek-V4 insert packs seven scales to seven bytes"),
+      Writer<EntriesOf7>(
+          "mutant:dsv4-entries-of-7",
+          "DeepSeek-V4 insert packs seven scales to seven bytes"),
       Writer<RowsRace>("mutant:dsv4_1-rows-race",
                        "DSV4_1 writer lets the last of equal slots stand"),
       Writer<NanIgnored>("mutant:dsv4_1-nan-ignored",
