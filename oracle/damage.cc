@@ -399,7 +399,7 @@ class Assessor {
     const std::vector<std::uint8_t>& want = expected_.outputs[index];
     rest_.assign(after_.outputs[index].begin(), after_.outputs[index].end());
     const std::size_t size =
-        static_cast<std::size_t>(layout_.tiles() * layout_.scale_bytes);
+        static_cast<std::size_t>(layout_.scales_end() - layout_.scales_at);
     for (std::size_t row = 0; row < owned.size(); ++row) {
       const std::size_t at = row * size;
       if (!owned[row] || at + size > want.size() ||

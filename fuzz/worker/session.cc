@@ -149,4 +149,15 @@ Layout LayoutOf(const TargetSet& targets, absl::Span<const Kernel> kernels) {
   return FP8_DS_MLA;
 }
 
+std::string BuiltinFor(Layout layout) {
+  for (const TargetInfo& info : AllTargets()) {
+    if (!absl::StartsWith(info.name, "builtin")) continue;
+    const auto set = MakeTargetSet(info.name);
+    if (set.ok() && LayoutOf(*set, {Kernel::kWriter}) == layout) {
+      return info.name;
+    }
+  }
+  return "builtin";
+}
+
 }  // namespace mlafuzz

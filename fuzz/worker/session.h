@@ -68,6 +68,9 @@ GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
 // any. Index conversion has none.
 Layout LayoutOf(const TargetSet& targets, absl::Span<const Kernel> kernels);
 
+// The first target of this project that takes pools of the layout.
+std::string BuiltinFor(Layout layout);
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_FUZZ_WORKER_SESSION_H_

@@ -6,7 +6,6 @@
 namespace mlafuzz {
 namespace {
 
-using kernels::Dsv41Footer528;
 using kernels::Dsv41Policy;
 using kernels::Dsv4Footer584;
 using kernels::Dsv4InsertPolicy;
