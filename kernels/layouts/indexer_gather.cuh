@@ -1,6 +1,6 @@
 // The gather of the indexer's K cache: codes and scales of requests' tokens by
-// block table, copied as they are. One warp takes one row of the output: its
-// first lane finds the request, all copy a word of codes each.
+// block table, copied as they are. Eight lanes take one row of the output: each
+// finds its request and copies every eighth word of its codes.
 //
 // IndexerGatherPolicy holds the decisions. A wrong twin derives from it and
 // overrides one.
@@ -70,16 +70,19 @@ struct IndexerGatherPolicy {
   }
 };
 
-// One block of a warp a row.
+// Lanes of a row, and rows of a block.
+inline constexpr unsigned kRowLanes = 8;
+inline constexpr unsigned kBlockRows = 8;
+
 template <class Policy>
-__global__ void __launch_bounds__(32)
+__global__ void __launch_bounds__(kRowLanes* kBlockRows)
     GatherIndexerRows(IndexerGatherParams params) {
   using Format = typename Policy::Format;
-  const std::int64_t row = blockIdx.x;
-  const unsigned lane = threadIdx.x;
-  int request = 0;
-  if (lane == 0) request = Policy::Owner(params, row);
-  request = __shfl_sync(0xffffffffu, request, 0);
+  const std::int64_t row =
+      std::int64_t{blockIdx.x} * kBlockRows + threadIdx.x / kRowLanes;
+  const unsigned lane = threadIdx.x % kRowLanes;
+  if (row >= params.rows) return;
+  const int request = Policy::Owner(params, row);
   if (request < 0) return;
   simt::Perturb(params.timing, 0);
   const std::int64_t token = row - params.starts[request];
@@ -92,7 +95,9 @@ __global__ void __launch_bounds__(32)
       Policy::Codes(Policy::Row(from, in_page)));
   unsigned* out =
       reinterpret_cast<unsigned*>(params.codes + row * params.codes_row_stride);
-  for (unsigned i = lane; i < Format::kCodes / 4; i += 32) out[i] = codes[i];
+  for (unsigned i = lane; i < Format::kCodes / 4; i += kRowLanes) {
+    out[i] = codes[i];
+  }
   simt::Perturb(params.timing, 1);
   if (lane < Format::kCodes / Format::kTile) {
     Policy::Scales(params, row)[lane] = reinterpret_cast<const unsigned*>(
@@ -106,8 +111,9 @@ simt::LaunchResult LaunchIndexerGather(const IndexerGatherParams& params,
                                        simt::Stream stream,
                                        simt::Schedule schedule) {
   simt::Config config;
-  config.grid = dim3(static_cast<unsigned>(params.rows));
-  config.block = dim3(32);
+  config.grid =
+      dim3(static_cast<unsigned>((params.rows + kBlockRows - 1) / kBlockRows));
+  config.block = dim3(kRowLanes * kBlockRows);
   config.stream = stream;
   config.schedule = schedule;
   return simt::launch(config, GatherIndexerRows<Policy>, params);

@@ -1,6 +1,6 @@
 // The writer of the layouts beside the 656-byte row.
 //
-// How a block makes one token:
+// How a block makes one token, or, where a token takes few lanes, several:
 //   1. Lanes take 8 latent values each; kTile / 8 neighbours are a tile.
 //   2. Each finds the largest magnitude of its 8; a tile's lanes agree by
 //      shuffles. Lanes past the last tile of a warp take part with nothing.
@@ -116,17 +116,27 @@ inline constexpr int kCodeLanes =
     Format::kCodes / 8 < 32 ? Format::kCodes / 8
                             : (Format::kCodes / 8 + 31) / 32 * 32;
 
-// One block a token.
+// Tokens of one block. A launch of a warp or less is mostly its own cost.
+template <class Format>
+inline constexpr int kBlockTokens =
+    Format::kRope == 0 && kCodeLanes<Format> <= 32 ? 64 / kCodeLanes<Format>
+                                                   : 1;
+
 template <class Policy, class Input>
 __global__ void __launch_bounds__(96) WritePages(WriterParams params) {
   using Format = typename Policy::Format;
   constexpr unsigned kLanes = kCodeLanes<Format>;
-  constexpr unsigned kMask =
-      kLanes < 32 ? (1u << (kLanes & 31u)) - 1u : 0xffffffffu;
-  const std::int64_t token = blockIdx.x;
+  constexpr unsigned kTokens = kBlockTokens<Format>;
+  const std::int64_t token = std::int64_t{blockIdx.x} * kTokens +
+                             (kTokens > 1 ? threadIdx.x / kLanes : 0);
+  if (token >= params.tokens) return;
   const std::int64_t slot = params.slots[token];
-  const unsigned lane = threadIdx.x;
-  const unsigned mask = lane < kLanes ? kMask : 0xffffffffu;
+  const unsigned lane = kTokens > 1 ? threadIdx.x % kLanes : threadIdx.x;
+  // Of a warp, the lanes of this token.
+  const unsigned mask = kLanes < 32
+                            ? ((1u << (kLanes & 31u)) - 1u)
+                                  << (threadIdx.x % 32 / kLanes * kLanes)
+                            : 0xffffffffu;
   if (Policy::Skips(params, token, slot, lane % 32, mask)) return;
   std::uint8_t* row = Policy::Row(params, slot);
   std::uint8_t* entry = Policy::Entry(params, slot);
@@ -150,8 +160,7 @@ __global__ void __launch_bounds__(96) WritePages(WriterParams params) {
   amax = PairMax<Policy, Input>(amax, values.w);
   constexpr int kTileLanes = Format::kTile / 8;
   for (int distance = kTileLanes / 2; distance > 0; distance /= 2) {
-    amax =
-        Policy::Max(amax, __shfl_xor_sync(kMask, amax, distance, kTileLanes));
+    amax = Policy::Max(amax, __shfl_xor_sync(mask, amax, distance, kTileLanes));
   }
   if (!holds) return;
   const float scale = Policy::Scale(amax, params.pow2_scale);
@@ -173,8 +182,10 @@ simt::LaunchResult LaunchPageWriter(const WriterParams& params,
                                     simt::Schedule schedule) {
   using Format = typename Policy::Format;
   simt::Config config;
-  config.grid = dim3(static_cast<unsigned>(params.tokens));
-  config.block = dim3(kCodeLanes<Format> + Format::kRope / 2);
+  constexpr int kTokens = kBlockTokens<Format>;
+  config.grid =
+      dim3(static_cast<unsigned>((params.tokens + kTokens - 1) / kTokens));
+  config.block = dim3(kTokens * kCodeLanes<Format> + Format::kRope / 2);
   config.stream = stream;
   config.schedule = schedule;
   return params.fp16

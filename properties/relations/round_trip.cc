@@ -264,7 +264,9 @@ absl::Status RoundTrip::Run(StepContext& context, Finding* finding) {
     return absl::OkStatus();
   }
   const std::vector<StoredRow> rows = StoredRows(context);
-  const Step call = GatherStep(/*nope=*/false);
+  // Outlives this: whoever asks why it failed looks at it.
+  const Step& call =
+      context.reruns.calls.emplace_back(GatherStep(/*nope=*/false));
   CaseImage image = OneStep(context);
   image.steps.push_back(GatherRows(image.pool, rows, *gather, call));
   Observation observation;
@@ -304,7 +306,9 @@ absl::Status NopeTailThroughGather::Run(StepContext& context,
     return absl::OkStatus();
   }
   const std::vector<StoredRow> rows = StoredRows(context);
-  const Step with_rope = GatherStep(false), without = GatherStep(true);
+  // Outlive this: whoever asks why it failed looks at them.
+  const Step& with_rope = context.reruns.calls.emplace_back(GatherStep(false));
+  const Step& without = context.reruns.calls.emplace_back(GatherStep(true));
   CaseImage image = OneStep(context);
   // Stale bytes wherever a tail will be.
   for (const StoredRow& row : rows) {

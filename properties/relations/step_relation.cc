@@ -80,7 +80,11 @@ absl::Status Rerun(const StepContext& context,
     return s;
   }
   Reruns& kept = context.reruns;
-  kept.images.insert(kept.images.end(), images.begin(), images.end());
+  for (const CaseImage& image : images) {
+    kept.images.push_back(image);
+    // A rerun's own case may end before anybody asks why it failed.
+    kept.images.back().source = context.image.source;
+  }
   kept.observations.insert(kept.observations.end(), observations->begin(),
                            observations->end());
   for (std::size_t i = 0; i < images.size(); ++i) {
