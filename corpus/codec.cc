@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "corpus/case_limits.h"
 #include "corpus/message_checks.h"
+#include "corpus/token_layout.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -50,8 +51,13 @@ void RegisterHex(google::protobuf::TextFormat::Printer& printer) {
 
 std::string Summary(const Case& c) {
   std::string out =
-      absl::StrFormat("# case %s\n# pool: %d pages of %d rows\n", CaseId(c),
+      absl::StrFormat("# case %s\n# pool: %d pages of %d rows", CaseId(c),
                       c.pool().pages(), c.pool().page_size());
+  const TokenLayout& layout = TokenLayoutOf(c.pool().layout());
+  if (layout.layout != FP8_DS_MLA) {
+    absl::StrAppend(&out, ", layout ", layout.name);
+  }
+  out += "\n";
   for (int i = 0; i < c.steps_size(); ++i) {
     const Step& step = c.steps(i);
     absl::StrAppend(&out, "# step ", i, ": ");
@@ -63,10 +69,12 @@ std::string Summary(const Case& c) {
                               step.write().pe_dim());
         break;
       case Step::kGather:
-        absl::StrAppendFormat(&out, "gather %d rows for %d requests%s\n",
-                              step.gather().dst_rows(),
-                              step.gather().workspace_starts_size(),
-                              step.gather().nope() ? ", no rope" : "");
+        absl::StrAppendFormat(
+            &out, "gather %d rows for %d requests%s\n",
+            step.gather().dst_rows(),
+            std::max(0, step.gather().workspace_starts_size() -
+                            (layout.copied ? 1 : 0)),
+            step.gather().nope() ? ", no rope" : "");
         break;
       case Step::kConvert:
         absl::StrAppendFormat(&out, "convert %d x %d indices\n",
@@ -150,14 +158,16 @@ void CanonicaliseIndices(Indices& x) {
   CanonicaliseSet(*x.mutable_set());
 }
 
-void CanonicaliseStep(Step& step) {
+void CanonicaliseStep(const TokenLayout& layout, Step& step) {
   switch (step.call_case()) {
     case Step::kWrite: {
       Write& w = *step.mutable_write();
       CanonicaliseIntegers(*w.mutable_slots());
       MLAFUZZ_PLAIN(w, input, BF16);
-      MLAFUZZ_PLAIN(w, latent_dim, 512u);
-      MLAFUZZ_PLAIN(w, kv_c_row_stride, w.latent_dim() ? w.latent_dim() : 512u);
+      const auto latent = static_cast<std::uint32_t>(layout.codes);
+      MLAFUZZ_PLAIN(w, latent_dim, latent);
+      MLAFUZZ_PLAIN(w, kv_c_row_stride,
+                    w.latent_dim() ? w.latent_dim() : latent);
       MLAFUZZ_PLAIN(w, k_pe_row_stride, w.pe_dim());
       if (w.has_kv_c()) CanonicaliseValues(*w.mutable_kv_c());
       if (w.pe_dim() == 0) {
@@ -173,10 +183,11 @@ void CanonicaliseStep(Step& step) {
     case Step::kGather: {
       Gather& g = *step.mutable_gather();
       CanonicaliseTable(*g.mutable_block_table());
-      MLAFUZZ_PLAIN(g, dst_columns, 576u);
+      const auto columns = static_cast<std::uint32_t>(layout.dst_columns());
+      MLAFUZZ_PLAIN(g, dst_columns, columns);
       MLAFUZZ_PLAIN(g, dst_row_stride,
-                    g.dst_columns() ? g.dst_columns() : 576u);
-      MLAFUZZ_PLAIN(g, output, BF16);
+                    g.dst_columns() ? g.dst_columns() : columns);
+      MLAFUZZ_PLAIN(g, output, layout.dst_dtype());
       break;
     }
     case Step::kConvert: {
@@ -215,13 +226,20 @@ void CanonicaliseStep(Step& step) {
   }
 }
 
-void CanonicalisePool(Pool& p) {
+void CanonicalisePool(const TokenLayout& layout, Pool& p) {
   MLAFUZZ_PLAIN(p, layout, FP8_DS_MLA);
-  MLAFUZZ_PLAIN(p, row_bytes, 656u);
-  const std::uint32_t row = p.row_bytes() ? p.row_bytes() : 656u;
-  MLAFUZZ_PLAIN(p, row_stride, row);
-  const std::uint64_t stride = p.row_stride() ? p.row_stride() : row;
-  MLAFUZZ_PLAIN(p, page_stride, stride * p.page_size());
+  const auto token = static_cast<std::uint32_t>(layout.token_bytes);
+  MLAFUZZ_PLAIN(p, row_bytes, token);
+  const std::uint32_t row = p.row_bytes() ? p.row_bytes() : token;
+  std::uint64_t page = std::uint64_t{row} * p.page_size();
+  if (layout.split()) {
+    const auto multiple = static_cast<std::uint64_t>(layout.page_multiple);
+    page = (page + multiple - 1) / multiple * multiple;
+  } else {
+    MLAFUZZ_PLAIN(p, row_stride, row);
+    if (p.row_stride()) page = std::uint64_t{p.row_stride()} * p.page_size();
+  }
+  MLAFUZZ_PLAIN(p, page_stride, page);
   if (!p.has_fill()) return;
   Fill& fill = *p.mutable_fill();
   if (fill.kind() != Fill::BYTE) fill.clear_byte();
@@ -356,8 +374,9 @@ std::string FormatCaseText(const Case& c) {
 
 void Canonicalise(Case& c) {
   if (c.format() == 1) c.clear_format();
-  CanonicalisePool(*c.mutable_pool());
-  for (Step& step : *c.mutable_steps()) CanonicaliseStep(step);
+  const TokenLayout& layout = TokenLayoutOf(c.pool().layout());
+  CanonicalisePool(layout, *c.mutable_pool());
+  for (Step& step : *c.mutable_steps()) CanonicaliseStep(layout, step);
 }
 
 std::string CanonicalBinary(const Case& c) {

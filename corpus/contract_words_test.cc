@@ -18,7 +18,7 @@ TEST(ContractWords, AreThoseOfTheFile) {
             "2^floor(log2 s): the exponent alone (\"pow2_fp32\")");
   EXPECT_EQ(
       ValueWords("WriterContract", "host_checks", "WRITER_CHECK_ROW_BYTES"),
-      "cache columns == 656");
+      "cache columns == the layout's token");
   // A comment that goes on in the next line.
   EXPECT_EQ(ValueWords("Arithmetic", "dequantised", "DEQUANTISED_CODES"),
             "the codes enter the product; the scale follows the sum over a "

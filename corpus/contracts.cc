@@ -2,10 +2,12 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "corpus/contract_checks.h"
 #include "corpus/message_checks.h"
+#include "corpus/token_layout.h"
 #include "google/protobuf/descriptor.h"
 
 namespace mlafuzz {
@@ -98,6 +100,7 @@ Contract MakeBuiltin() {
        ++check) {
     w.add_host_checks(static_cast<WriterCheck>(check));
   }
+  w.set_slots_past_pool(WriterContract::PAST_POOL_UNCHECKED);
   GatherContract& g = *c.mutable_gather();
   g.add_lengths(GatherContract::FROM_STARTS);
   g.add_lengths(GatherContract::SEQ_LENS);
@@ -110,6 +113,10 @@ Contract MakeBuiltin() {
   g.set_codes(GatherContract::E4M3FN);
   g.set_table_columns(GatherContract::TABLE_COLUMNS_UNCHECKED);
   g.set_starts_past_end(GatherContract::STARTS_CLAMPED);
+  g.set_ue8m0_zero(ZERO_IS_SUBNORMAL);
+  g.set_ue8m0_last(LAST_IS_NAN);
+  g.set_code_loads(GatherContract::LOADS_EXACT);
+  g.set_scale_rows(GatherContract::SCALE_ROWS_OWN);
   for (int check = GATHER_CHECK_DST_COLUMNS; check <= GATHER_CHECK_OVERLAP;
        ++check) {
     g.add_host_checks(static_cast<GatherCheck>(check));
@@ -141,8 +148,11 @@ Contract MakeBuiltin() {
        ++check) {
     d.add_host_checks(static_cast<DecodeCheck>(check));
   }
-  c.mutable_qk()->set_scale_rule(ReaderSide::SCALE_RAW);
-  c.mutable_v()->set_scale_rule(ReaderSide::SCALE_RAW);
+  for (ReaderSide* side : {c.mutable_qk(), c.mutable_v()}) {
+    side->set_scale_rule(ReaderSide::SCALE_RAW);
+    side->set_ue8m0_zero(ZERO_IS_SUBNORMAL);
+    side->set_ue8m0_last(LAST_IS_NAN);
+  }
   Arithmetic& a = *c.mutable_arithmetic();
   a.set_dequantised(Arithmetic::DEQUANTISED_BF16);
   a.set_query(Arithmetic::QUERY_BF16);
@@ -159,11 +169,91 @@ Contract MakeBuiltin() {
   return c;
 }
 
+// vLLM's writers of other layouts than the 656-byte row, as recorded: amax
+// floored at 1e-4.
+void FloorOnAmax(WriterContract& w) {
+  w.set_floor(WriterContract::FLOOR_ON_AMAX);
+  w.set_floor_bits(kTenToMinus4Bits);
+}
+
+Contract MakeBuiltin(Layout layout) {
+  Contract c = MakeBuiltin();
+  if (layout == LAYOUT_UNSPECIFIED || layout == FP8_DS_MLA) return c;
+  c.set_layout(layout);
+  const TokenLayout& token = TokenLayoutOf(layout);
+  WriterContract& w = *c.mutable_writer();
+  w.clear_pe_dims();
+  w.add_pe_dims(static_cast<std::uint32_t>(token.rope));
+  GatherContract& g = *c.mutable_gather();
+  switch (layout) {
+    case DSV4_FOOTER_584:
+      FloorOnAmax(w);
+      w.set_scale(WriterContract::POW2_CEIL);
+      w.set_code_division(WriterContract::CODE_RECIPROCAL);
+      w.set_nan(WriterContract::NAN_TO_MINUS_448);
+      break;
+    case DSV4_1_FOOTER_528:
+      FloorOnAmax(w);
+      w.set_scale(WriterContract::POW2_CEIL);
+      w.set_nan(WriterContract::NAN_POISONS_SCALE);
+      w.set_duplicates(WriterContract::FIRST_WINS);
+      w.set_slots_past_pool(WriterContract::PAST_POOL_SKIPPED);
+      break;
+    case INDEXER_132:
+    case INDEXER_264:
+      FloorOnAmax(w);
+      g.clear_lengths();
+      g.add_lengths(GatherContract::FROM_STARTS);
+      g.set_page_tasks(GatherContract::EVERY_PAGE);
+      break;
+    default:
+      break;
+  }
+  return c;
+}
+
 }  // namespace
 
-Contract BuiltinContract() {
-  static const Contract* const kContract = new Contract(MakeBuiltin());
-  return *kContract;
+Contract BuiltinContract() { return BuiltinContract(FP8_DS_MLA); }
+
+Contract BuiltinContract(Layout layout) {
+  static const auto* const kContracts = [] {
+    auto* all = new std::vector<Contract>;
+    for (const TokenLayout& token : TokenLayouts()) {
+      all->push_back(MakeBuiltin(token.layout));
+    }
+    return all;
+  }();
+  for (const Contract& contract : *kContracts) {
+    if (contract.layout() == layout) return contract;
+  }
+  return kContracts->front();
+}
+
+bool RuleApplies(Layout layout, absl::string_view field) {
+  const TokenLayout& token = TokenLayoutOf(layout);
+  if (absl::StrContains(field, ".ue8m0_")) return token.ue8m0();
+  if (field == "writer.slots_past_pool") return layout == DSV4_1_FOOTER_528;
+  // Reserved bytes where a row has no rope: of fp8_ds_mla alone.
+  if (field == "writer.tail" || field == "gather.nope_tail" ||
+      field == "decode.nope_tail") {
+    return token.layout == FP8_DS_MLA;
+  }
+  if (field == "gather.code_loads" || field == "gather.scale_rows") {
+    return token.copied;
+  }
+  if (field == "gather.scale" || field == "gather.product" ||
+      field == "gather.nan" || field == "gather.codes") {
+    return !token.copied;
+  }
+  // A UE8M0 scale is a power of two, whatever the writer means it to be. By it
+  // a quotient and a product with its reciprocal are the same; so is the scale
+  // of every 16-bit amax, divided by 448 or not: 448 times fp32(1 / 448) is 1.
+  if (field == "writer.scale" || field == "writer.scale_division" ||
+      field == "writer.code_division") {
+    return !token.ue8m0();
+  }
+  return true;
 }
 
 Contract VllmContract() {
@@ -190,7 +280,7 @@ Contract VllmContract() {
 }
 
 void FillDefaults(Contract& contract) {
-  FillFrom(BuiltinContract(), &contract);
+  FillFrom(BuiltinContract(contract.layout()), &contract);
 }
 
 absl::StatusOr<Contract> ParseContractText(absl::string_view text) {
@@ -212,6 +302,7 @@ void AppendNeighbours(const Contract& base, const std::string& message,
     const FieldDescriptor* field = rules->GetDescriptor()->field(i);
     if (field->is_repeated()) continue;
     const std::string name = absl::StrCat(message, ".", field->name());
+    if (!RuleApplies(base.layout(), name)) continue;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       const int declared = reflection->GetEnumValue(*rules, field);
       const google::protobuf::EnumDescriptor* type = field->enum_type();

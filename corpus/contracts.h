@@ -16,11 +16,21 @@ namespace mlafuzz {
 // slot skipped, both length conventions, a zeroed NoPE tail in the gather,
 // every misuse refused. Every field is set.
 Contract BuiltinContract();
+// That of this project's kernels for another layout, in the conventions of
+// those who brought it up: vLLM's indexer writer with fp32 scales, vLLM's CUDA
+// insert of DeepSeek-V4, FlashInfer's writer of DSV4_1 (spec of each in
+// docs/layouts.md). No kernel of ours decodes them.
+Contract BuiltinContract(Layout layout);
+
+// Whether a field ("writer.tail") is a rule for caches of this layout. One that
+// is not has no neighbours.
+bool RuleApplies(Layout layout, absl::string_view field);
 
 // vLLM's kernels as read at 00eb0c87 (writer generation W1, newer gather).
 Contract VllmContract();
 
-// Fills every UNSPECIFIED field from BuiltinContract(), empty lists too.
+// Fills every UNSPECIFIED field from BuiltinContract() of the contract's
+// layout, empty lists too.
 void FillDefaults(Contract& contract);
 
 // Parses a contract's text form; an unknown field or value is an error that

@@ -8,14 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "corpus/case_limits.h"
 #include "corpus/pool_fill.h"
+#include "corpus/token_layout.h"
 #include "corpus/value_generator.h"
 #include "corpus/values.h"
 
 namespace mlafuzz {
 namespace {
 
-// Bytes of a row in each layout (corpus/types.proto).
-constexpr std::int64_t kRowBytes = 656;
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
 
 absl::Status Bad(absl::string_view where, absl::string_view what) {
@@ -65,9 +64,10 @@ class Builder {
   absl::Status BuildPool() {
     const Pool& p = case_.pool();
     PoolImage& pool = image_.pool;
-    if (p.layout() != LAYOUT_UNSPECIFIED && p.layout() != FP8_DS_MLA) {
+    if (!Layout_IsValid(p.layout())) {
       return Bad("pool.layout", absl::StrCat(p.layout(), " is not known"));
     }
+    layout_ = &TokenLayoutOf(p.layout());
     if (p.page_size() < 1) return Bad("pool.page_size", "must be at least 1");
     if (p.pages() < 1) return Bad("pool.pages", "must be at least 1");
     if (p.fill().byte() > 255) return Bad("pool.fill.byte", "is not a byte");
@@ -77,24 +77,37 @@ class Builder {
     if (!Fill::Scales_IsValid(p.fill().scales())) {
       return Bad("pool.fill.scales", "is not known");
     }
-    pool.layout = FP8_DS_MLA;
+    if (layout_->split() && p.row_stride() != 0) {
+      return Bad("pool.row_stride", absl::StrCat("a page of ", layout_->name,
+                                                 " has its rows dense"));
+    }
+    pool.layout = layout_->layout;
     pool.pages = p.pages();
     pool.page_size = p.page_size();
-    pool.row_bytes = p.row_bytes() ? p.row_bytes() : kRowBytes;
-    pool.row_stride = p.row_stride() ? p.row_stride() : pool.row_bytes;
-    if (pool.page_size * pool.row_stride > kMaxExtent * 64) {
+    pool.row_bytes = p.row_bytes() ? p.row_bytes() : layout_->token_bytes;
+    pool.row_part = layout_->split() ? std::min<std::int64_t>(
+                                           layout_->row_bytes, pool.row_bytes)
+                                     : pool.row_bytes;
+    pool.row_stride = p.row_stride() ? p.row_stride() : pool.row_part;
+    // What a page takes by itself, rows' gaps included.
+    const std::int64_t page =
+        layout_->split()
+            ? (pool.page_size * pool.row_bytes + layout_->page_multiple - 1) /
+                  layout_->page_multiple * layout_->page_multiple
+            : pool.page_size * pool.row_stride;
+    if (page > kMaxExtent * 64) {
       return absl::ResourceExhaustedError("pool.page_size: is too large");
     }
     pool.page_stride = p.page_stride()
                            ? static_cast<std::int64_t>(std::min<std::uint64_t>(
                                  p.page_stride(), kMaxImageBytes + 1))
-                           : pool.page_size * pool.row_stride;
+                           : page;
     pool.offset = p.offset();
     if (absl::Status s = Take("pool", pool.pages, pool.page_stride, 1);
         !s.ok()) {
       return s;
     }
-    if (pool.page_size * pool.row_stride > kMaxImageBytes) {
+    if (page > kMaxImageBytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("pool.page_size: a page needs more than ",
                        kMaxImageBytes >> 20, " MiB"));
@@ -105,11 +118,10 @@ class Builder {
       return s;
     }
     // Rows or pages that overlap end past pages * page_stride.
-    const std::int64_t last_row_end = (pool.pages - 1) * pool.page_stride +
-                                      (pool.page_size - 1) * pool.row_stride +
-                                      pool.row_bytes;
+    const std::int64_t last_page_end =
+        (pool.pages - 1) * pool.page_stride + pool.page_bytes();
     pool.bytes.resize(pool.offset +
-                      std::max(pool.pages * pool.page_stride, last_row_end));
+                      std::max(pool.pages * pool.page_stride, last_page_end));
     FillPool(p.fill(), NextPoison(), pool);
     for (int i = 0; i < p.patches_size(); ++i) {
       if (absl::Status s =
@@ -217,7 +229,8 @@ class Builder {
   absl::Status AddValues(absl::string_view where, StepImage& step, TensorId id,
                          DType dtype, const Values& values, std::int64_t rows,
                          std::int64_t used_rows, std::int64_t columns,
-                         std::uint32_t stride, std::uint32_t offset) {
+                         std::uint32_t stride, std::uint32_t offset,
+                         int tile = kTileValues) {
     if (!Values::Pattern_IsValid(values.pattern())) {
       return Bad(absl::StrCat(where, ".pattern"), "is not known");
     }
@@ -229,7 +242,7 @@ class Builder {
     tensor.misalignment = static_cast<std::size_t>(offset) * size % 256;
     const std::int64_t count = std::min(rows, used_rows) * columns;
     const std::vector<std::uint16_t> bits =
-        ExpandValues(values, dtype == F16 ? F16 : BF16, count);
+        ExpandValues(values, dtype == F16 ? F16 : BF16, count, tile);
     const std::int64_t row_step = tensor.strides[0] * size;
     for (std::int64_t row = 0; row * columns < count; ++row) {
       std::uint8_t* to = tensor.bytes.data() + row * row_step;
@@ -260,10 +273,12 @@ class Builder {
       return s;
     }
     out.tensors.reserve(3);
-    const std::int64_t latent = w.latent_dim() ? w.latent_dim() : 512;
-    if (absl::Status s = AddValues(where + ".write.kv_c", out, TensorId::kKvC,
-                                   dtype, w.kv_c(), rows, tokens, latent,
-                                   w.kv_c_row_stride(), w.kv_c_offset());
+    const std::int64_t latent =
+        w.latent_dim() ? w.latent_dim() : layout_->codes;
+    if (absl::Status s =
+            AddValues(where + ".write.kv_c", out, TensorId::kKvC, dtype,
+                      w.kv_c(), rows, tokens, latent, w.kv_c_row_stride(),
+                      w.kv_c_offset(), layout_->tile);
         !s.ok()) {
       return s;
     }
@@ -319,15 +334,23 @@ class Builder {
 
   absl::Status BuildGather(const std::string& where, const Gather& g,
                            StepImage& out) {
-    out.tensors.reserve(5);
-    const DType dtype = g.output() == DTYPE_UNSPECIFIED ? BF16 : g.output();
+    out.tensors.reserve(6);
+    const DType dtype =
+        g.output() == DTYPE_UNSPECIFIED ? layout_->dst_dtype() : g.output();
     if (!DType_IsValid(dtype))
       return Bad(where + ".gather.output", "is not known");
-    const std::int64_t columns = g.dst_columns() ? g.dst_columns() : 576;
+    const std::int64_t columns =
+        g.dst_columns() ? g.dst_columns() : layout_->dst_columns();
     absl::StatusOr<Tensor*> dst =
         Add(out, TensorId::kDst, dtype, g.dst_rows(), columns,
             g.dst_row_stride() ? g.dst_row_stride() : columns, true, 16);
     if (!dst.ok()) return dst.status();
+    if (layout_->copied) {
+      absl::StatusOr<Tensor*> scales =
+          Add(out, TensorId::kDstScales, F32, g.dst_rows(), layout_->tiles(),
+              layout_->tiles(), true, 16);
+      if (!scales.ok()) return scales.status();
+    }
     if (absl::Status s =
             AddTable(where + ".gather.block_table", g.block_table(), out);
         !s.ok()) {
@@ -510,6 +533,7 @@ class Builder {
   }
 
   const Case& case_;
+  const TokenLayout* layout_ = nullptr;
   ValueGenerator poison_;
   std::uint64_t next_stream_ = 1;
   std::int64_t taken_ = 0;
@@ -606,6 +630,8 @@ const char* TensorName(TensorId id) {
       return "lse";
     case TensorId::kTrace:
       return "trace";
+    case TensorId::kDstScales:
+      return "dst_scales";
   }
   return "?";
 }
@@ -615,10 +641,17 @@ absl::StatusOr<CaseImage> BuildImage(const Case& c) {
 }
 
 void ApplyPatch(const Patch& patch, PoolImage& pool) {
-  std::memcpy(pool.bytes.data() +
-                  pool.RowAt(static_cast<std::int64_t>(patch.slot())) +
-                  patch.at(),
-              patch.data().data(), patch.data().size());
+  ApplyPatch(patch, pool, pool.bytes.data());
+}
+
+void ApplyPatch(const Patch& patch, const PoolImage& pool,
+                std::uint8_t* bytes) {
+  ForEachPart(pool, static_cast<std::int64_t>(patch.slot()), patch.at(),
+              static_cast<std::int64_t>(patch.data().size()),
+              [&](std::int64_t at, std::int64_t byte, std::int64_t count) {
+                std::memcpy(bytes + at, patch.data().data() + byte - patch.at(),
+                            static_cast<std::size_t>(count));
+              });
 }
 
 }  // namespace mlafuzz

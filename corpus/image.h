@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_CORPUS_IMAGE_H_
 #define MLAFUZZ_CORPUS_IMAGE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,12 +27,12 @@ const char* DTypeName(DType dtype);
 
 // The tensors of a call, beside the pool.
 enum class TensorId {
-  kKvC,              // [rows, 512] 16-bit, in
+  kKvC,              // [rows, the layout's codes] 16-bit, in
   kKPe,              // [rows, pe_dim] 16-bit, in; absent when pe_dim is 0
   kSlotMapping,      // [tokens] i64, in
-  kDst,              // [dst_rows, 576] bf16, out
+  kDst,              // [dst_rows, the layout's values] bf16, out; u8 if copied
   kBlockTable,       // [rows, columns] i32, in
-  kWorkspaceStarts,  // [requests] i32, in
+  kWorkspaceStarts,  // [requests] i32, in; one more if copied
   kSeqLens,          // [requests] i32, in; may be absent
   kSeqStarts,        // [requests] i32, in; may be absent
   kRequestIds,       // [tokens] i32, in
@@ -45,6 +46,7 @@ enum class TensorId {
   kAttention,        // [queries, heads, 512] bf16, out
   kLse,              // [queries, heads] f32, out
   kTrace,            // f32, out: kernels/decode/trace.h; in no case
+  kDstScales,        // [dst_rows, tiles] f32, out; where codes are copied
 };
 // "kv_c", "k_pe", "slot_mapping", ...
 const char* TensorName(TensorId id);
@@ -67,25 +69,56 @@ struct Tensor {
 // The pool: [pages, page_size, row_bytes] u8 with its strides in bytes, and
 // all its bytes: `offset` of another owner's before page 0, then every page
 // with the gap after it.
+//
+// Where a layout has scales behind all rows of a page, a token's bytes are
+// those in its row, the first `row_part` of them, and then those behind.
 struct PoolImage {
   Layout layout = FP8_DS_MLA;
   std::int64_t pages = 0;
   std::int64_t page_size = 0;    // rows
   std::int64_t page_stride = 0;  // bytes
   std::int64_t row_stride = 0;   // bytes
-  std::int64_t row_bytes = 0;    // the tensor's last dimension
+  std::int64_t row_bytes = 0;    // the tensor's last dimension: a token's
+  std::int64_t row_part = 0;     // of these, those in the token's row
   std::int64_t offset = 0;       // bytes before page 0 in `bytes`
   // offset + pages * page_stride bytes (more where rows or pages overlap);
   // page 0 is at bytes[offset]. bytes[0] belongs at a multiple of 256.
   std::vector<std::uint8_t> bytes;
 
   std::int64_t slots() const { return pages * page_size; }
+  bool split() const { return row_part != row_bytes; }
+  // The stride that the tensor tells between tokens of a page.
+  std::int64_t token_stride() const { return split() ? row_bytes : row_stride; }
+  // Bytes from a page's begin to the end of its last token's.
+  std::int64_t page_bytes() const {
+    return split() ? page_size * row_bytes
+                   : (page_size - 1) * row_stride + row_bytes;
+  }
   // Byte of slot's row in `bytes`; slot in [0, slots()).
   std::int64_t RowAt(std::int64_t slot) const {
     return offset + slot / page_size * page_stride +
            slot % page_size * row_stride;
   }
+  // Byte `at` of slot's token in `bytes`; slot in [0, slots()).
+  std::int64_t ByteAt(std::int64_t slot, std::int64_t at) const {
+    if (at < row_part) return RowAt(slot) + at;
+    return offset + slot / page_size * page_stride + page_size * row_part +
+           slot % page_size * (row_bytes - row_part) + at - row_part;
+  }
 };
+
+// Calls part(at, byte, count) for the stretches of the pool's bytes that hold
+// bytes [begin, begin + count) of slot's token: `count` bytes from `at` on are
+// the token's from `byte` on.
+template <typename Part>
+void ForEachPart(const PoolImage& pool, std::int64_t slot, std::int64_t begin,
+                 std::int64_t count, const Part& part) {
+  const std::int64_t end = begin + count;
+  const std::int64_t in_row = std::min(end, pool.row_part);
+  if (begin < in_row) part(pool.RowAt(slot) + begin, begin, in_row - begin);
+  const std::int64_t behind = std::max(begin, pool.row_part);
+  if (behind < end) part(pool.ByteAt(slot, behind), behind, end - behind);
+}
 
 // One step with its tensors. A `Patch` step has no kernel and no tensors.
 struct StepImage {
@@ -139,6 +172,8 @@ absl::StatusOr<CaseImage> BuildImage(const Case& c);
 // Copies a Patch into the pool's bytes; bytes outside the row are refused when
 // the image is built.
 void ApplyPatch(const Patch& patch, PoolImage& pool);
+// The same to a copy of the pool's bytes.
+void ApplyPatch(const Patch& patch, const PoolImage& pool, std::uint8_t* bytes);
 
 }  // namespace mlafuzz
 

@@ -267,23 +267,23 @@ const std::vector<CacheFormat>& AllCacheFormats() {
        "656-byte row: 512 codes, 4 fp32 scales, 64 rope values", "FP8_DS_MLA",
        nullptr},
       {"row528", "fp8_ds_mla", "528-byte row: 512 codes, 4 fp32 scales",
-       nullptr, "no oracle for rows of 528 bytes"},
+       nullptr, "no oracle for a decode of rows of 528 bytes"},
       {"footer584", "fp8_ds_mla",
        "584-byte DSv4 row: 448 codes and 64 rope values, 8 bytes of UE8M0 "
        "scales in the page's footer",
-       nullptr, "no oracle for scales in a page's footer"},
+       nullptr, "no oracle for a decode of scales in a page's footer"},
       {"footer528", "ue8m0_g32",
        "528-byte DSv4.1 row: 512 codes, 16 UE8M0 scales in the page's footer",
-       nullptr, "no oracle for scales in a page's footer"},
+       nullptr, "no oracle for a decode of scales in a page's footer"},
       {"indexer132", "indexer K cache",
        "132-byte indexer row: 128 codes, an fp32 scale behind the page's codes",
-       nullptr, "no oracle for the indexer's cache"},
+       nullptr, "no oracle for a reader of the indexer's cache"},
       {"workspace576", "bf16 workspace",
        "1152-byte row: 576 bf16 values, no scales", nullptr,
        "what a gather leaves is read by dense attention, which is no party"},
       {"indexer_dense", "indexer workspace",
        "dense indexer keys: 128 codes, and an fp32 scale beside them", nullptr,
-       "no oracle for the indexer's cache"},
+       "no oracle for a reader of the indexer's cache"},
   };
   return *formats;
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
+
+#include "corpus/token_layout.h"
 
 namespace mlafuzz {
 namespace {
@@ -33,18 +36,58 @@ std::uint32_t ScaleBits(Fill::Scales scales, std::uint64_t word) {
   }
 }
 
-// A row of the 656-byte layout: any code, scales of one class, finite rope.
-void FillRow(Fill::Scales scales, const ValueGenerator& words,
-             std::uint8_t* row, std::int64_t row_bytes) {
-  constexpr std::int64_t kScales = 512, kRope = 528;
-  FillBytes(words, row, static_cast<std::size_t>(row_bytes));
-  for (std::int64_t tile = 0; tile < 4; ++tile) {
-    const std::int64_t at = kScales + 4 * tile;
-    if (at + 4 > row_bytes) return;
-    const std::uint32_t bits = ScaleBits(scales, words.Word(1000 + tile));
-    std::memcpy(row + at, &bits, 4);
+// The byte of one UE8M0 scale of the given class: 2^(byte - 127). What is
+// special lies at both ends.
+std::uint8_t Ue8m0Byte(Fill::Scales scales, std::uint64_t word) {
+  const std::uint32_t draw = static_cast<std::uint32_t>(word >> 32);
+  switch (scales) {
+    case Fill::SPECIAL: {
+      constexpr std::uint8_t kSpecial[] = {0, 255, 1, 254, 0, 255, 2, 253};
+      return kSpecial[draw % 8];
+    }
+    case Fill::WIDE:
+      return static_cast<std::uint8_t>(draw % 256);
+    case Fill::MIXED_SCALES:
+      return Ue8m0Byte(static_cast<Fill::Scales>(draw % 4),
+                       word * 0x9e3779b97f4a7c15u);
+    default:
+      return static_cast<std::uint8_t>(127 - 14 + draw % 19);
   }
-  for (std::int64_t at = kRope; at + 2 <= row_bytes; at += 2) {
+}
+
+// Where the parts of a token's bytes end, of which a case may give too few.
+struct Parts {
+  const TokenLayout& layout;
+  std::int64_t bytes;
+
+  std::int64_t codes() const {
+    return std::min<std::int64_t>(layout.codes, bytes);
+  }
+  // With what a row has beyond.
+  std::int64_t rope_end() const {
+    return layout.split() ? layout.rope_at + 2 * layout.rope : bytes;
+  }
+};
+
+// Any code, scales of one class, finite rope.
+void FillRow(const TokenLayout& layout, Fill::Scales scales,
+             const ValueGenerator& words, std::uint8_t* row,
+             std::int64_t row_bytes) {
+  const Parts parts{layout, row_bytes};
+  FillBytes(words, row, static_cast<std::size_t>(row_bytes));
+  for (std::int64_t tile = 0; tile < layout.tiles(); ++tile) {
+    const std::int64_t at = layout.scales_at + layout.scale_bytes * tile;
+    if (at + layout.scale_bytes > row_bytes) return;
+    const std::uint64_t word = words.Word(1000 + tile);
+    if (layout.ue8m0()) {
+      row[at] = Ue8m0Byte(scales, word);
+    } else {
+      const std::uint32_t bits = ScaleBits(scales, word);
+      std::memcpy(row + at, &bits, 4);
+    }
+  }
+  if (layout.rope == 0) return;
+  for (std::int64_t at = layout.rope_at; at + 2 <= parts.rope_end(); at += 2) {
     // Exponents around 1, so that the tail looks like rope values.
     row[at + 1] = static_cast<std::uint8_t>((row[at + 1] & 0x80) | 0x3e |
                                             (row[at + 1] & 1));
@@ -54,39 +97,76 @@ void FillRow(Fill::Scales scales, const ValueGenerator& words,
 // A row that a decode may attend to: no NaN code; scales of one class, moved so
 // that the largest value of a tile (448 times its scale) lies near 1 unless the
 // class says otherwise.
-void FillFiniteRow(Fill::Scales scales, const ValueGenerator& words,
-                   std::uint8_t* row, std::int64_t row_bytes) {
-  FillRow(scales, words, row, row_bytes);
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(512, row_bytes); ++i) {
+void FillFiniteRow(const TokenLayout& layout, Fill::Scales scales,
+                   const ValueGenerator& words, std::uint8_t* row,
+                   std::int64_t row_bytes) {
+  FillRow(layout, scales, words, row, row_bytes);
+  const Parts parts{layout, row_bytes};
+  for (std::int64_t i = 0; i < parts.codes(); ++i) {
     if ((row[i] & 0x7f) == 0x7f) row[i] ^= 1;
   }
   if (scales != Fill::ARBITRARY && scales != Fill::POWERS_OF_TWO) return;
-  for (std::int64_t at = 512; at + 4 <= std::min<std::int64_t>(528, row_bytes);
-       at += 4) {
+  for (std::int64_t tile = 0; tile < layout.tiles(); ++tile) {
+    const std::int64_t at = layout.scales_at + layout.scale_bytes * tile;
+    if (at + layout.scale_bytes > row_bytes) return;
+    // Exponent drawn over 19 binades becomes one of 2^-10 .. 2^-7.
+    if (layout.ue8m0()) {
+      row[at] = static_cast<std::uint8_t>(127 - 10 + row[at] % 4);
+      continue;
+    }
     std::uint32_t bits;
     std::memcpy(&bits, row + at, 4);
-    // Exponent drawn over 19 binades becomes one of 2^-10 .. 2^-7.
     bits = (bits & 0x7fffff) | (127 - 10 + (bits >> 23) % 4) << 23;
     std::memcpy(row + at, &bits, 4);
   }
 }
 
 // Small integers everywhere, so that sums of products are exact in any order.
-void FillLatticeRow(const ValueGenerator& words, std::uint8_t* row,
-                    std::int64_t row_bytes) {
+void FillLatticeRow(const TokenLayout& layout, const ValueGenerator& words,
+                    std::uint8_t* row, std::int64_t row_bytes) {
   constexpr std::uint8_t kCode[] = {0x00, 0x38, 0xb8, 0x40,
                                     0xc0};  // 0 1 -1 2 -2
   constexpr std::uint16_t kBf16[] = {0x0000, 0x3f80, 0xbf80, 0x4000, 0xc000};
   const std::uint32_t one = 0x3f800000;
-  for (std::int64_t i = 0; i < std::min<std::int64_t>(512, row_bytes); ++i) {
+  const Parts parts{layout, row_bytes};
+  for (std::int64_t i = 0; i < parts.codes(); ++i) {
     row[i] = kCode[words.Below(i, 5)];
   }
-  for (std::int64_t at = 512; at + 4 <= std::min<std::int64_t>(528, row_bytes);
-       at += 4) {
-    std::memcpy(row + at, &one, 4);
+  for (std::int64_t tile = 0; tile < layout.tiles(); ++tile) {
+    const std::int64_t at = layout.scales_at + layout.scale_bytes * tile;
+    if (at + layout.scale_bytes > row_bytes) break;
+    if (layout.ue8m0()) {
+      row[at] = 127;
+    } else {
+      std::memcpy(row + at, &one, 4);
+    }
   }
-  for (std::int64_t at = 528; at + 2 <= row_bytes; at += 2) {
+  if (layout.rope == 0) return;
+  for (std::int64_t at = layout.rope_at; at + 2 <= parts.rope_end(); at += 2) {
     std::memcpy(row + at, &kBf16[words.Below(at, 5)], 2);
+  }
+}
+
+void FillToken(const TokenLayout& layout, const Fill& fill,
+               const ValueGenerator& words, std::uint8_t* row,
+               std::int64_t bytes) {
+  switch (fill.kind()) {
+    case Fill::RANDOM_BYTES:
+      FillBytes(words, row, static_cast<std::size_t>(bytes));
+      break;
+    case Fill::ROWS:
+      FillRow(layout, fill.scales(), words, row, bytes);
+      break;
+    case Fill::FINITE_ROWS:
+      FillFiniteRow(layout, fill.scales(), words, row, bytes);
+      break;
+    case Fill::LATTICE_ROWS:
+      FillLatticeRow(layout, words, row, bytes);
+      break;
+    case Fill::BYTE:
+    default:
+      std::memset(row, static_cast<int>(fill.byte()),
+                  static_cast<std::size_t>(bytes));
   }
 }
 
@@ -106,8 +186,9 @@ void FillBytes(const ValueGenerator& words, std::uint8_t* out,
 }
 
 void FillPool(const Fill& fill, const ValueGenerator& poison, PoolImage& pool) {
-  const bool gaps = pool.offset > 0 || pool.row_stride != pool.row_bytes ||
-                    pool.page_stride != pool.page_size * pool.row_stride;
+  const TokenLayout& layout = TokenLayoutOf(pool.layout);
+  const bool gaps = pool.offset > 0 || pool.row_stride != pool.row_part ||
+                    pool.page_stride != pool.page_bytes();
   if (gaps) FillBytes(poison, pool.bytes.data(), pool.bytes.size());
   if (!gaps && fill.kind() == Fill::BYTE) {
     std::memset(pool.bytes.data(), static_cast<int>(fill.byte()),
@@ -115,27 +196,20 @@ void FillPool(const Fill& fill, const ValueGenerator& poison, PoolImage& pool) {
     return;
   }
   const ValueGenerator words(fill.seed());
+  std::vector<std::uint8_t> token(
+      static_cast<std::size_t>(pool.split() ? pool.row_bytes : 0));
   for (std::int64_t slot = 0; slot < pool.slots(); ++slot) {
-    std::uint8_t* row = pool.bytes.data() + pool.RowAt(slot);
-    switch (fill.kind()) {
-      case Fill::RANDOM_BYTES:
-        FillBytes(words.Stream(slot), row,
-                  static_cast<std::size_t>(pool.row_bytes));
-        break;
-      case Fill::ROWS:
-        FillRow(fill.scales(), words.Stream(slot), row, pool.row_bytes);
-        break;
-      case Fill::FINITE_ROWS:
-        FillFiniteRow(fill.scales(), words.Stream(slot), row, pool.row_bytes);
-        break;
-      case Fill::LATTICE_ROWS:
-        FillLatticeRow(words.Stream(slot), row, pool.row_bytes);
-        break;
-      case Fill::BYTE:
-      default:
-        std::memset(row, static_cast<int>(fill.byte()),
-                    static_cast<std::size_t>(pool.row_bytes));
+    if (!pool.split()) {
+      FillToken(layout, fill, words.Stream(slot),
+                pool.bytes.data() + pool.RowAt(slot), pool.row_bytes);
+      continue;
     }
+    FillToken(layout, fill, words.Stream(slot), token.data(), pool.row_bytes);
+    ForEachPart(pool, slot, 0, pool.row_bytes,
+                [&](std::int64_t at, std::int64_t byte, std::int64_t count) {
+                  std::memcpy(pool.bytes.data() + at, token.data() + byte,
+                              static_cast<std::size_t>(count));
+                });
   }
 }
 

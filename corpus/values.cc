@@ -52,13 +52,15 @@ std::uint16_t Midpoint(const Format& f, std::uint32_t sign, int binade,
 }
 
 // One element of a tile whose pattern is already chosen. `tile` belongs to the
-// whole tile, `word` to the element; `in_tile` is its place. `leader` is the
-// place of the tile's largest value.
+// whole tile of `size` values, a power of two; `word` to the element; `in_tile`
+// is its place. `leader` is the place of the tile's largest value.
 std::uint16_t Element(Values::Pattern pattern, const Format& f,
                       std::uint32_t constant, std::uint64_t tile,
-                      std::uint64_t word, std::uint32_t in_tile) {
+                      std::uint64_t word, std::uint32_t in_tile,
+                      std::uint32_t size) {
   const std::uint32_t sign = static_cast<std::uint32_t>(word) & 1;
-  const std::uint32_t leader = static_cast<std::uint32_t>(tile >> 8) & 127;
+  const std::uint32_t leader =
+      static_cast<std::uint32_t>(tile >> 8) & (size - 1);
   const std::uint32_t draw = static_cast<std::uint32_t>(word >> 40) & 0xffff;
   const std::uint32_t inf = f.exponents - 1;
   switch (pattern) {
@@ -167,17 +169,19 @@ constexpr Values::Pattern kMixed[] = {
 
 class TileSource {
  public:
-  explicit TileSource(const Values& values, DType dtype)
-      : format_(FormatOf(dtype)),
+  // `size`: values a tile.
+  TileSource(const Values& values, DType dtype, std::uint32_t size)
+      : size_(size),
+        format_(FormatOf(dtype)),
         constant_(values.bits()),
         pattern_(values.pattern()),
         tiles_(ValueGenerator(values.seed()).Stream(1)),
         elements_(ValueGenerator(values.seed()).Stream(2)) {}
 
   std::uint16_t At(std::uint64_t at) const {
-    const std::uint64_t tile = tiles_.Word(at / kTileValues);
+    const std::uint64_t tile = tiles_.Word(at / size_);
     return Element(PatternOf(tile), format_, constant_, tile,
-                   elements_.Word(at), at % kTileValues);
+                   elements_.Word(at), at % size_, size_);
   }
 
   void Fill(std::uint64_t first, std::uint64_t count,
@@ -185,13 +189,12 @@ class TileSource {
     std::uint64_t at = first;
     const std::uint64_t end = first + count;
     while (at < end) {
-      const std::uint64_t tile_end =
-          std::min(end, (at / kTileValues + 1) * kTileValues);
-      const std::uint64_t tile = tiles_.Word(at / kTileValues);
+      const std::uint64_t tile_end = std::min(end, (at / size_ + 1) * size_);
+      const std::uint64_t tile = tiles_.Word(at / size_);
       const Values::Pattern pattern = PatternOf(tile);
       for (; at < tile_end; ++at) {
         *out++ = Element(pattern, format_, constant_, tile, elements_.Word(at),
-                         at % kTileValues);
+                         at % size_, size_);
       }
     }
   }
@@ -201,6 +204,7 @@ class TileSource {
     return pattern_ == Values::MIXED ? kMixed[tile & 15] : pattern_;
   }
 
+  std::uint32_t size_;
   Format format_;
   std::uint32_t constant_;
   Values::Pattern pattern_;
@@ -242,14 +246,15 @@ std::int32_t PadValue(Indices::Pad pad, std::uint64_t word) {
 
 std::uint16_t GeneratedValue(const Values& values, DType dtype,
                              std::uint64_t at) {
-  return TileSource(values, dtype).At(at);
+  return TileSource(values, dtype, kTileValues).At(at);
 }
 
 std::vector<std::uint16_t> ExpandValues(const Values& values, DType dtype,
-                                        std::uint64_t count) {
+                                        std::uint64_t count, int tile) {
   std::vector<std::uint16_t> out(count);
   if (values.pattern() != Values::ZERO) {
-    TileSource(values, dtype).Fill(0, count, out.data());
+    TileSource(values, dtype, static_cast<std::uint32_t>(tile))
+        .Fill(0, count, out.data());
   }
   for (const SetBits& set : values.set()) {
     if (set.at() < count)

@@ -8,7 +8,7 @@
 
 namespace mlafuzz {
 
-// Values a tile: what shares one scale in the layouts of this project.
+// Values a tile, that is what shares one scale, of fp8_ds_mla.
 inline constexpr int kTileValues = 128;
 
 // Element `at` (row * columns + column) of `values` as the 16-bit pattern of
@@ -21,9 +21,11 @@ std::uint16_t GeneratedValue(const Values& values, DType dtype,
                              std::uint64_t at);
 
 // Elements [0, count), overrides applied; overrides at or past `count` have no
-// effect. Faster than one by one.
+// effect. Faster than one by one. `tile`: values a tile, a power of two, in
+// place of 128.
 std::vector<std::uint16_t> ExpandValues(const Values& values, DType dtype,
-                                        std::uint64_t count);
+                                        std::uint64_t count,
+                                        int tile = kTileValues);
 
 // `count` integers of the list in the domain [0, n): see Integers. n = 0 gives
 // zeros for generated entries.

@@ -29,7 +29,7 @@ CallArgs::CallArgs(const PoolImage& pool, std::uint8_t* cache,
                    DLDevice device)
     : pool_(pool), step_(step), views_(step.tensors.size()) {
   cache_.shape = {pool.pages, pool.page_size, pool.row_bytes};
-  cache_.strides = {pool.page_stride, pool.row_stride, 1};
+  cache_.strides = {pool.page_stride, pool.token_stride(), 1};
   cache_.tensor = {cache,
                    device,
                    3,
@@ -84,6 +84,7 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
           .seq_lens = Find(TensorId::kSeqLens),
           .seq_starts = Find(TensorId::kSeqStarts),
           .nope = step_.step->gather().nope(),
+          .dst_scales = Find(TensorId::kDstScales),
       };
       return target->Gather(args, context);
     }

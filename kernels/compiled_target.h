@@ -24,6 +24,9 @@ struct CompiledTarget {
   bool pow2_scale = false;
   // What it promises, arithmetic included; null: what builtin does.
   Contract (*contract)() = nullptr;
+  // The target that stands in for kernels that it lacks, where that has them;
+  // else it is builtin.
+  const char* rest = "builtin";
 };
 
 }  // namespace mlafuzz

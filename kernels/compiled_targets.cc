@@ -7,6 +7,8 @@
 #include "kernels/decode/controls/controls.h"
 #include "kernels/decode/decode.h"
 #include "kernels/decode/mutants/mutants.h"
+#include "kernels/layouts/layouts.h"
+#include "kernels/layouts/mutants/mutants.h"
 #include "kernels/mutants/mutants.h"
 
 namespace mlafuzz {
@@ -31,7 +33,9 @@ const std::vector<CompiledTarget>& CompiledTargets() {
         all->push_back(DecodeTarget(decode));
       }
     }
-    for (const CompiledTarget& target : Mutants()) all->push_back(target);
+    for (const auto targets : {LayoutTargets, Mutants, LayoutMutants}) {
+      for (const CompiledTarget& target : targets()) all->push_back(target);
+    }
     for (const auto decodes : {DecodeMutants, DecodeControls}) {
       for (const CompiledDecode& decode : decodes()) {
         all->push_back(DecodeTarget(decode));

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "google/protobuf/text_format.h"
 #include "kernels/executor.h"
 
@@ -38,6 +39,51 @@ double Microseconds(const TargetSet& targets, const std::string& text) {
   }
   std::sort(rounds.begin(), rounds.end());
   return rounds[rounds.size() / 2];
+}
+
+// Writer and gather of each layout, 64 tokens of one page.
+void PrintLayouts() {
+  std::printf("\n%-20s %12s %12s %24s\n", "64 tokens", "writer us", "gather us",
+              "ns a value, both");
+  for (const TokenLayout& layout : TokenLayouts()) {
+    const char* target = "builtin";
+    switch (layout.layout) {
+      case NOPE_ROW_528:
+        target = "builtin:nope-row";
+        break;
+      case DSV4_FOOTER_584:
+        target = "builtin:dsv4";
+        break;
+      case DSV4_1_FOOTER_528:
+        target = "builtin:dsv4_1";
+        break;
+      case INDEXER_132:
+        target = "builtin:indexer";
+        break;
+      case INDEXER_264:
+        target = "builtin:indexer-256";
+        break;
+      default:
+        break;
+    }
+    const std::string pool =
+        "pool { page_size: 64 pages: 1 fill { kind: ROWS } layout: " +
+        Layout_Name(layout.layout) + " } schedule: 7 ";
+    const std::string write =
+        pool + "steps { write { slots { count: 64 } pe_dim: " +
+        std::to_string(layout.rope) +
+        " kv_c { pattern: MIXED } k_pe { pattern: MIXED } } }";
+    const std::string gather =
+        pool + "steps { gather { dst_rows: 64 workspace_starts: 0 " +
+        (layout.copied ? "workspace_starts: 64 " : "") +
+        "block_table { rows: 1 columns: 1 pages { count: 1 } } } }";
+    const TargetSet targets = MakeTargetSet(target).value();
+    const double us[] = {Microseconds(targets, write),
+                         Microseconds(targets, gather)};
+    const int values = 64 * layout.dst_columns();
+    std::printf("%-20s %12.1f %12.1f %12.2f %11.2f\n", layout.name, us[0],
+                us[1], 1000 * us[0] / values, 1000 * us[1] / values);
+  }
 }
 
 int Main() {
@@ -82,6 +128,7 @@ int Main() {
     std::printf("%-20s %12.2f %24.2f\n", c.name, Microseconds(builtin, c.text),
                 Microseconds(nothing, c.text));
   }
+  PrintLayouts();
   return 0;
 }
 

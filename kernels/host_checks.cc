@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/layout.h"
+#include "kernels/tensor_checks.h"
 
 namespace mlafuzz {
 namespace {
@@ -12,95 +13,6 @@ using kernels::kLatent;
 using kernels::kRope;
 using kernels::kRowBytes;
 using kernels::kWorkspaceColumns;
-
-constexpr DLDataType kBf16 = {kDLBfloat, 16, 1};
-constexpr DLDataType kFp16 = {kDLFloat, 16, 1};
-constexpr DLDataType kInt32 = {kDLInt, 32, 1};
-constexpr DLDataType kInt64 = {kDLInt, 64, 1};
-constexpr DLDataType kUint8 = {kDLUInt, 8, 1};
-
-bool Is(const DLTensor& tensor, const DLDataType& type) {
-  return tensor.dtype.code == type.code && tensor.dtype.bits == type.bits &&
-         tensor.dtype.lanes == type.lanes;
-}
-
-std::string Name(const DLDataType& type) {
-  const char* kind = "?";
-  switch (type.code) {
-    case kDLInt:
-      kind = "i";
-      break;
-    case kDLUInt:
-      kind = "u";
-      break;
-    case kDLFloat:
-      kind = "f";
-      break;
-    case kDLBfloat:
-      kind = "bf";
-      break;
-    default:
-      break;
-  }
-  std::string name = absl::StrCat(kind, type.bits);
-  if (type.lanes != 1) absl::StrAppend(&name, "x", type.lanes);
-  return name;
-}
-
-std::uint8_t* Data(const DLTensor& tensor) {
-  return static_cast<std::uint8_t*>(tensor.data) + tensor.byte_offset;
-}
-
-std::int64_t Bytes(const DLTensor& tensor) { return tensor.dtype.bits / 8; }
-
-// ------------------------------------------------------------ One-line checks
-// Each appends nothing if all is well.
-
-std::string WantShape(const char* name, const DLTensor* tensor, int ndim,
-                      const DLDataType& type) {
-  if (tensor == nullptr) return absl::StrCat(name, " is missing");
-  if (tensor->ndim != ndim) {
-    return absl::StrCat(name, " must have ", ndim, " dimensions, got ",
-                        tensor->ndim);
-  }
-  if (!Is(*tensor, type)) {
-    return absl::StrCat(name, " must be ", Name(type), ", got ",
-                        Name(tensor->dtype));
-  }
-  return "";
-}
-
-// The last dimension of a tensor with more than one column must be dense.
-std::string WantDense(const char* name, const DLTensor& tensor) {
-  const int last = tensor.ndim - 1;
-  if (tensor.shape[last] <= 1 || tensor.strides[last] == 1) return "";
-  return absl::StrCat(name, " must have stride 1 in its last dimension, got ",
-                      tensor.strides[last]);
-}
-
-std::string WantAligned(const char* name, const DLTensor& tensor,
-                        std::int64_t alignment) {
-  if (tensor.shape[0] == 0) return "";
-  const std::int64_t base =
-      static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(Data(tensor)) %
-                                static_cast<std::uintptr_t>(alignment));
-  if (base != 0) {
-    return absl::StrCat(name, " must be ", alignment,
-                        "-byte aligned, its first row is ", base, " bytes off");
-  }
-  static constexpr const char* kRows[] = {"row", "row"};
-  static constexpr const char* kPages[] = {"page", "row"};
-  const bool paged = tensor.ndim == 3;
-  for (int i = 0; i < tensor.ndim - 1; ++i) {
-    const std::int64_t stride = tensor.strides[i] * Bytes(tensor);
-    if (tensor.shape[i] > 1 && stride % alignment != 0) {
-      return absl::StrCat(name, " ", paged ? kPages[i] : kRows[i],
-                          " stride must be a multiple of ", alignment,
-                          " bytes, got ", stride);
-    }
-  }
-  return "";
-}
 
 std::string CheckCache(const DLTensor* cache) {
   if (std::string why = WantShape("kv_cache", cache, 3, kUint8); !why.empty()) {
@@ -132,38 +44,11 @@ std::string CheckNoOverlap(const DLTensor& cache) {
   return "";
 }
 
-std::string WantRows(const char* name, const DLTensor& tensor,
-                     const char* other, std::int64_t rows) {
-  if (tensor.shape[0] == rows) return "";
-  return absl::StrCat(name, " has ", tensor.shape[0], " rows, ", other, " ",
-                      rows);
-}
-
-std::string WantSourceRows(const char* name, const DLTensor& tensor,
-                           std::int64_t slots) {
-  if (tensor.shape[0] >= slots) return "";
-  return absl::StrCat(name, " has ", tensor.shape[0], " rows, slot_mapping ",
-                      slots);
-}
-
-template <class T>
-T* As(const DLTensor* tensor) {
-  return tensor == nullptr ? nullptr : reinterpret_cast<T*>(Data(*tensor));
-}
-
 bool HasRope(const WriteArgs& args) {
   return args.k_pe != nullptr && args.k_pe->shape[1] != 0;
 }
 
 }  // namespace
-
-// Runs a check and returns its complaint, if any.
-#define MLAFUZZ_RETURN_IF_REFUSED(check)           \
-  do {                                             \
-    if (std::string why = (check); !why.empty()) { \
-      return why;                                  \
-    }                                              \
-  } while (false)
 
 std::string WhyRefuseWrite(const WriteArgs& args) {
   if (args.layout != FP8_DS_MLA) {
@@ -289,8 +174,6 @@ std::string WhyRefuseConvert(const ConvertArgs& args,
   return "";
 }
 
-#undef MLAFUZZ_RETURN_IF_REFUSED
-
 kernels::WriterParams ToParams(const WriteArgs& args) {
   kernels::WriterParams params{};
   params.kv_c = As<const std::uint16_t>(args.kv_c);
@@ -305,6 +188,7 @@ kernels::WriterParams ToParams(const WriteArgs& args) {
   params.page_stride = args.cache->strides[0];
   params.row_stride = args.cache->strides[1];
   params.page_size = args.cache->shape[1];
+  params.pool_slots = args.cache->shape[0] * args.cache->shape[1];
   params.fp16 = Is(*args.kv_c, kFp16);
   return params;
 }

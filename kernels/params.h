@@ -18,6 +18,7 @@ struct WriterParams {
   std::int64_t page_stride;      // bytes
   std::int64_t row_stride;       // bytes
   std::int64_t page_size;        // rows
+  std::int64_t pool_slots;       // rows of all pages
   bool fp16;                     // kv_c is fp16, else bf16
   std::uint64_t timing;          // simt::Perturb()
   bool pow2_scale;               // the scale is 2^ceil of max(amax / 448, 1e-4)

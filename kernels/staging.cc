@@ -23,7 +23,7 @@ constexpr std::int64_t kLargestRedzone = 4096;
 std::size_t PoolRedzone(const PoolImage& pool) {
   const std::int64_t distance =
       kGuardSlots / pool.page_size * pool.page_stride +
-      kGuardSlots % pool.page_size * pool.row_stride;
+      kGuardSlots % pool.page_size * pool.token_stride();
   return static_cast<std::size_t>(
       std::clamp(distance, kSmallestPoolRedzone, kLargestPoolRedzone));
 }
@@ -98,9 +98,7 @@ absl::Status StageTensors(const StepImage& step, GuardedArena& arena,
 
 void ApplyStagedPatch(const Patch& patch, const PoolImage& pool,
                       std::uint8_t* staged) {
-  std::memcpy(
-      staged + pool.RowAt(static_cast<std::int64_t>(patch.slot())) + patch.at(),
-      patch.data().data(), patch.data().size());
+  ApplyPatch(patch, pool, staged);
 }
 
 void InspectStep(GuardedArena& arena, const StepImage& step,

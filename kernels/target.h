@@ -51,9 +51,18 @@ enum {
   MLAFUZZ_NOT_IMPLEMENTED = 3
 };
 
-/* How the cache's bytes are laid out. 656 bytes a row: 512 E4M3 codes, four
- * fp32 tile scales, 64 bf16 of rope. */
-enum { MLAFUZZ_LAYOUT_FP8_DS_MLA = 1 };
+/* How the cache's bytes are laid out (docs/layouts.md). Where scales lie behind
+ * all rows of a page, a cache tensor is still [pages, page_size, bytes a
+ * token], and only its page stride says where things stand. */
+enum {
+  /* 656 bytes a row: 512 E4M3 codes, four fp32 tile scales, 64 bf16 of rope. */
+  MLAFUZZ_LAYOUT_FP8_DS_MLA = 1,
+  MLAFUZZ_LAYOUT_NOPE_ROW_528 = 2,
+  MLAFUZZ_LAYOUT_DSV4_FOOTER_584 = 3,
+  MLAFUZZ_LAYOUT_DSV4_1_FOOTER_528 = 4,
+  MLAFUZZ_LAYOUT_INDEXER_132 = 5,
+  MLAFUZZ_LAYOUT_INDEXER_264 = 6
+};
 
 /* What all calls have in common. */
 typedef struct MlafuzzCall {
@@ -69,22 +78,28 @@ typedef struct MlafuzzCall {
 /* Quantise rows and store them. */
 typedef struct MlafuzzWrite {
   uint32_t struct_size;
-  DLTensor* kv_c;         /* [rows, 512] bfloat16, float16 or float32 */
+  DLTensor* kv_c;         /* [rows, codes of the layout: 512] bfloat16, float16
+                             or float32 */
   DLTensor* k_pe;         /* [rows, pe_dim], same type; null: pe_dim is 0 */
   DLTensor* slot_mapping; /* [tokens] int64; tokens <= rows */
-  DLTensor* cache;        /* [pages, page_size, 656] uint8; written */
+  DLTensor* cache;        /* [pages, page_size, bytes a token: 656] uint8;
+                             written */
 } MlafuzzWrite;
 
 /* Gather requests' rows and upconvert them. */
 typedef struct MlafuzzGather {
   uint32_t struct_size;
   int32_t nope;               /* non-zero: the rows carry no rope */
-  DLTensor* cache;            /* [pages, page_size, 656] uint8 */
-  DLTensor* dst;              /* [rows, 576] bfloat16; written */
+  DLTensor* cache;            /* [pages, page_size, bytes a token: 656] uint8 */
+  DLTensor* dst;              /* [rows, values of the layout: 576] bfloat16; of
+                                 an indexer's cache its codes, uint8; written */
   DLTensor* block_table;      /* [requests, columns] int32 */
-  DLTensor* workspace_starts; /* [requests] int32: first row in dst */
+  DLTensor* workspace_starts; /* [requests] int32: first row in dst; of an
+                                 indexer's cache [requests + 1], with the end */
   DLTensor* seq_lens;         /* [requests] int32 or null */
   DLTensor* seq_starts;       /* [requests] int32 or null */
+  DLTensor* dst_scales;       /* [rows, scales a token] float32 of an indexer's
+                                 cache, else null; written */
 } MlafuzzGather;
 
 /* Convert token indices of requests to slots of the pool. */

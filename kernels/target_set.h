@@ -32,10 +32,12 @@ struct LaunchContext {
 // The arguments of each call. Tensors are views on guarded memory that the
 // harness owns; shapes and strides are true (strides in elements, never null).
 // nullptr: the caller gives no such tensor. Cache rows travel as uint8
-// [pages, page_size, row_bytes] with the layout's id beside them.
+// [pages, page_size, row_bytes] with the layout's id beside them; where scales
+// lie behind all rows of a page, row_bytes counts them too, and only the page
+// stride says where things stand.
 struct WriteArgs {
   Layout layout;
-  const DLTensor* kv_c;          // [rows, latent] bf16, f16 or f32
+  const DLTensor* kv_c;          // [rows, codes] bf16, f16 or f32
   const DLTensor* k_pe;          // [rows, pe_dim], same dtype; null: pe_dim 0
   const DLTensor* slot_mapping;  // [tokens] int64
   const DLTensor* cache;
@@ -44,12 +46,14 @@ struct WriteArgs {
 struct GatherArgs {
   Layout layout;
   const DLTensor* cache;
-  const DLTensor* dst;               // [rows, 576] bf16
+  const DLTensor* dst;               // [rows, values] bf16, or codes uint8
   const DLTensor* block_table;       // [requests, columns] int32
-  const DLTensor* workspace_starts;  // [requests] int32
+  const DLTensor* workspace_starts;  // [requests] int32, or one more
   const DLTensor* seq_lens;          // [requests] int32 or null
   const DLTensor* seq_starts;        // [requests] int32 or null
   bool nope;                         // the rows carry no rope
+  // [rows, tiles] float32, of layouts whose codes are copied; else null.
+  const DLTensor* dst_scales = nullptr;
 };
 
 struct ConvertArgs {

@@ -83,6 +83,13 @@ int EditDistance(absl::string_view a, absl::string_view b) {
   return row[b.size()];
 }
 
+const CompiledTarget* FindTarget(absl::string_view name) {
+  for (const CompiledTarget& target : CompiledTargets()) {
+    if (name == target.name) return &target;
+  }
+  return nullptr;
+}
+
 absl::Status UnknownTarget(absl::string_view name) {
   const CompiledTarget* nearest = nullptr;
   int least = 0;
@@ -151,29 +158,36 @@ absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view name) {
     set.targets.fill(*std::move(library));
     return set;
   }
-  for (const CompiledTarget& target : CompiledTargets()) {
-    if (plain != target.name) continue;
-    TargetSet set;
-    const CompiledTarget& builtin = CompiledTargets().front();
-    std::shared_ptr<Target> own =
-        std::make_shared<HostTarget>(target, target.kernels);
-    std::shared_ptr<Target> rest =
-        std::make_shared<HostTarget>(builtin, builtin.kernels);
-    if (on_device) {
-      for (std::shared_ptr<Target>* which : {&own, &rest}) {
-        auto device = ForeignTarget::Compiled(**which, DefaultRunnerLimits(),
-                                              DefaultCudaBackend());
-        if (!device.ok()) return device.status();
-        *which = *std::move(device);
-      }
+  const CompiledTarget* target = FindTarget(plain);
+  if (target == nullptr) return UnknownTarget(plain);
+  // Whoever comes first takes a kernel.
+  std::vector<std::shared_ptr<Target>> parts;
+  for (const CompiledTarget* part :
+       {target, FindTarget(target->rest), &CompiledTargets().front()}) {
+    if (std::any_of(parts.begin(), parts.end(), [&](const auto& earlier) {
+          return earlier->name() == part->name;
+        })) {
+      continue;
     }
-    for (Kernel kernel : kAllKernels) {
-      set.targets[static_cast<std::size_t>(kernel)] =
-          own->Implements(kernel) ? own : rest;
-    }
-    return set;
+    parts.push_back(std::make_shared<HostTarget>(*part, part->kernels));
   }
-  return UnknownTarget(plain);
+  if (on_device) {
+    for (std::shared_ptr<Target>& part : parts) {
+      auto device = ForeignTarget::Compiled(*part, DefaultRunnerLimits(),
+                                            DefaultCudaBackend());
+      if (!device.ok()) return device.status();
+      part = *std::move(device);
+    }
+  }
+  TargetSet set;
+  for (Kernel kernel : kAllKernels) {
+    const auto first = std::find_if(
+        parts.begin(), parts.end(),
+        [&](const auto& part) { return part->Implements(kernel); });
+    set.targets[static_cast<std::size_t>(kernel)] =
+        first != parts.end() ? *first : parts.back();
+  }
+  return set;
 }
 
 absl::StatusOr<TargetSet> MakeTargetSet(absl::string_view all,

@@ -1,6 +1,7 @@
 #include "oracle/damage.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -11,6 +12,7 @@
 #include "oracle/gather_rows.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
+#include "oracle/token_place.h"
 #include "oracle/write_plan.h"
 
 namespace mlafuzz::oracle {
@@ -53,10 +55,13 @@ std::vector<std::uint8_t> SettleScales(const PoolImage& pool, Bytes expected,
                                        Bytes got) {
   std::vector<std::uint8_t> out(got.begin(), got.end());
   const RowLayout& layout = LayoutOf(pool.layout);
+  // One byte has one NaN.
+  if (layout.scale_kind == RowLayout::Scales::kUe8m0) return out;
   for (std::int64_t slot = 0; slot < pool.slots(); ++slot) {
     for (int tile = 0; tile < layout.tiles(); ++tile) {
       const std::size_t at = static_cast<std::size_t>(
-          pool.RowAt(slot) + layout.scales_at + tile * layout.scale_bytes);
+          PlaceOf(pool, slot)
+              .ByteAt(layout, layout.scales_at + tile * layout.scale_bytes));
       if (at + 4 <= out.size() &&
           BothNan32(expected.data() + at, out.data() + at)) {
         std::memcpy(out.data() + at, expected.data() + at, 4);
@@ -66,11 +71,13 @@ std::vector<std::uint8_t> SettleScales(const PoolImage& pool, Bytes expected,
   return out;
 }
 
-std::vector<std::uint8_t> SettleValues(const Tensor& dst, Bytes expected,
+std::vector<std::uint8_t> SettleValues(const RowLayout& layout,
+                                       const Tensor& dst, Bytes expected,
                                        Bytes got) {
   std::vector<std::uint8_t> out(got.begin(), got.end());
+  if (layout.copied) return out;
   const std::int64_t columns =
-      std::min<std::int64_t>(dst.shape[1], kLatentColumns);
+      std::min<std::int64_t>(dst.shape[1], layout.codes);
   for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       const std::size_t at =
@@ -162,7 +169,8 @@ bool Matches(const Contract& contract, const CaseImage& image, int step,
     std::vector<std::uint8_t> settled;
     Bytes got = after.outputs[i];
     if (s.kernel == Kernel::kGather && LeavesValueNanOpen(contract)) {
-      settled = SettleValues(s.tensors[i], expected.outputs[i], got);
+      settled = SettleValues(LayoutOf(image.pool.layout), s.tensors[i],
+                             expected.outputs[i], got);
       got = settled;
       if (Equal(expected.outputs[i], got)) continue;
     }
@@ -177,10 +185,19 @@ PoolPlace PlaceInPool(const PoolImage& pool, std::int64_t at) {
   if (inside < 0 || pool.page_stride <= 0 || pool.row_stride <= 0) return place;
   const std::int64_t page = std::min(inside / pool.page_stride, pool.pages - 1);
   const std::int64_t in_page = inside - page * pool.page_stride;
+  const std::int64_t rows_end = pool.page_size * pool.row_part;
+  if (pool.split() && in_page >= rows_end) {
+    const std::int64_t entry = pool.row_bytes - pool.row_part;
+    const std::int64_t token = (in_page - rows_end) / entry;
+    if (token >= pool.page_size) return place;
+    place.slot = page * pool.page_size + token;
+    place.byte = pool.row_part + (in_page - rows_end) % entry;
+    return place;
+  }
   const std::int64_t row =
       std::min(in_page / pool.row_stride, pool.page_size - 1);
   const std::int64_t byte = in_page - row * pool.row_stride;
-  if (byte >= pool.row_bytes) return place;
+  if (byte >= pool.row_part) return place;
   place.slot = page * pool.page_size + row;
   place.byte = byte;
   return place;
@@ -233,12 +250,16 @@ class Assessor {
       rest_ = SettleScales(pool_, want, after_.pool);
     }
     const WritePlan plan = PlanWrites(contract_.writer(), pool_, step_);
-    std::vector<std::int64_t> places;
-    for (const RowWrite& row : plan.rows) places.push_back(row.at);
-    std::sort(places.begin(), places.end());
-    places.erase(std::unique(places.begin(), places.end()), places.end());
+    std::vector<TokenPlace> places;
+    for (const RowWrite& row : plan.rows) places.push_back(row.place());
+    std::sort(places.begin(), places.end(), Before);
+    places.erase(std::unique(places.begin(), places.end(),
+                             [](const TokenPlace& a, const TokenPlace& b) {
+                               return a.row == b.row;
+                             }),
+                 places.end());
     damage_.rows = static_cast<std::int64_t>(places.size());
-    for (std::int64_t at : places) AssessRow(at, want);
+    for (const TokenPlace& place : places) AssessRow(place, want);
     FindSkippedRows(plan, places);
     for (std::size_t i = 0; i < rest_.size(); ++i) {
       if (rest_[i] != want[i]) {
@@ -247,52 +268,73 @@ class Assessor {
     }
   }
 
-  void AssessRow(std::int64_t at, Bytes want) {
-    std::uint8_t* got = rest_.data() + at;
-    const std::uint8_t* row = want.data() + at;
-    const std::size_t size = static_cast<std::size_t>(layout_.row_bytes);
-    if (std::memcmp(got, row, size) == 0) return;
+  static bool Before(const TokenPlace& a, const TokenPlace& b) {
+    return a.row < b.row;
+  }
+
+  // A token's bytes in one run.
+  std::vector<std::uint8_t> TokenOf(const std::uint8_t* pool,
+                                    const TokenPlace& place) const {
+    std::vector<std::uint8_t> token(
+        static_cast<std::size_t>(layout_.row_bytes));
+    LoadToken(layout_, place, pool, token.data());
+    return token;
+  }
+
+  Region* RegionOf(int byte, bool nope) {
+    switch (layout_.PartOf(byte)) {
+      case RowLayout::Part::kCodes:
+        return &damage_.codes;
+      case RowLayout::Part::kRope:
+        return nope ? &damage_.tail : &damage_.rope;
+      default:
+        return &damage_.scales;
+    }
+  }
+
+  void AssessRow(const TokenPlace& place, Bytes want) {
+    const std::vector<std::uint8_t> got = TokenOf(rest_.data(), place);
+    const std::vector<std::uint8_t> row = TokenOf(want.data(), place);
+    if (got == row) return;
     ++damage_.wrong_rows;
     const Tensor* k_pe = step_.Find(TensorId::kKPe);
     const bool nope = k_pe == nullptr || k_pe->shape[1] == 0;
-    if (std::memcmp(got, before_.data() + at, size) == 0) {
-      Count(&damage_.untouched_rows, -1, at);
+    if (got == TokenOf(before_.data(), place)) {
+      Count(&damage_.untouched_rows, -1, place.row);
     } else {
       for (int i = 0; i < layout_.row_bytes; ++i) {
-        if (got[i] == row[i]) continue;
-        Region* region = i < layout_.scales_at ? &damage_.codes
-                         : i < layout_.rope_at ? &damage_.scales
-                         : nope                ? &damage_.tail
-                                               : &damage_.rope;
-        Count(region, -1, at + i);
+        if (got[static_cast<std::size_t>(i)] !=
+            row[static_cast<std::size_t>(i)]) {
+          Count(RegionOf(i, nope), -1, place.ByteAt(layout_, i));
+        }
       }
     }
-    std::memcpy(got, row, size);
+    StoreToken(layout_, place, row.data(), rest_.data());
   }
 
   // Rows that changed without being named by any slot, and hold exactly what a
   // skipped token's row would.
   void FindSkippedRows(const WritePlan& plan,
-                       const std::vector<std::int64_t>& places) {
+                       const std::vector<TokenPlace>& places) {
     constexpr int kMaxTrials = 4096;
     int trials = 0;
-    const std::size_t size = static_cast<std::size_t>(layout_.row_bytes);
-    std::vector<std::uint8_t> row(size);
     const Bytes want = ExpectedPool(expected_, before_);
     for (std::int64_t slot = 0; slot < pool_.slots(); ++slot) {
-      const std::int64_t at = pool_.RowAt(slot);
-      if (at + layout_.row_bytes > static_cast<std::int64_t>(rest_.size()) ||
-          std::memcmp(rest_.data() + at, want.data() + at, size) == 0 ||
-          std::binary_search(places.begin(), places.end(), at)) {
+      const TokenPlace place = PlaceOf(pool_, slot);
+      if (!Fits(layout_, place, static_cast<std::int64_t>(rest_.size())) ||
+          std::binary_search(places.begin(), places.end(), place, Before)) {
         continue;
       }
+      const std::vector<std::uint8_t> got = TokenOf(rest_.data(), place);
+      const std::vector<std::uint8_t> right = TokenOf(want.data(), place);
+      if (got == right) continue;
       for (std::int64_t token : plan.skipped) {
         if (++trials > kMaxTrials) return;
-        std::memcpy(row.data(), before_.data() + at, size);
+        std::vector<std::uint8_t> row = TokenOf(before_.data(), place);
         WriteRow(contract_.writer(), pool_, step_, token, row.data());
-        if (std::memcmp(row.data(), rest_.data() + at, size) != 0) continue;
-        Count(&damage_.skipped_rows, -1, at);
-        std::memcpy(rest_.data() + at, want.data() + at, size);
+        if (row != got) continue;
+        Count(&damage_.skipped_rows, -1, place.row);
+        StoreToken(layout_, place, right.data(), rest_.data());
         break;
       }
     }
@@ -307,11 +349,12 @@ class Assessor {
     const std::vector<std::uint8_t>& want = expected_.outputs[index];
     rest_.assign(after_.outputs[index].begin(), after_.outputs[index].end());
     if (LeavesValueNanOpen(contract_)) {
-      rest_ = SettleValues(dst, want, after_.outputs[index]);
+      rest_ = SettleValues(layout_, dst, want, after_.outputs[index]);
     }
     const bool nope = step_.step != nullptr && step_.step->gather().nope();
+    const std::int64_t element = layout_.copied ? 1 : 2;
     std::vector<std::uint8_t> owned(static_cast<std::size_t>(dst.shape[0]), 0);
-    if (DTypeSize(dst.dtype) == 2 && dst.shape[1] == kDenseColumns) {
+    if (DTypeSize(dst.dtype) == element && dst.shape[1] == layout_.columns()) {
       ForEachGatherRow(contract_.gather(), pool_, step_,
                        [&](const GatherRow& row) {
                          if (row.source == GatherRow::Source::kSlot) {
@@ -322,25 +365,55 @@ class Assessor {
     for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
       if (!owned[static_cast<std::size_t>(row)]) continue;
       ++damage_.rows;
-      const std::int64_t at = 2 * row * dst.strides[0];
+      const std::int64_t at = element * row * dst.strides[0];
       std::uint8_t* got = rest_.data() + at;
-      const std::size_t size = 2 * kDenseColumns;
+      const std::size_t size =
+          static_cast<std::size_t>(element * layout_.columns());
       if (std::memcmp(got, want.data() + at, size) == 0) continue;
       ++damage_.wrong_rows;
       if (std::memcmp(got, dst.bytes.data() + at, size) == 0) {
         Count(&damage_.missing_rows, index, at);
       } else {
-        for (int column = 0; column < kDenseColumns; ++column) {
-          const std::int64_t i = 2 * column;
-          if (std::memcmp(got + i, want.data() + at + i, 2) == 0) continue;
-          Region* region = column < kLatentColumns ? &damage_.values
-                           : nope                  ? &damage_.gather_tail
-                                                   : &damage_.gather_rope;
+        for (int column = 0; column < layout_.columns(); ++column) {
+          const std::int64_t i = element * column;
+          if (std::memcmp(got + i, want.data() + at + i,
+                          static_cast<std::size_t>(element)) == 0) {
+            continue;
+          }
+          Region* region = column < layout_.codes ? &damage_.values
+                           : nope                 ? &damage_.gather_tail
+                                                  : &damage_.gather_rope;
           Count(region, index, at + i);
         }
       }
       std::memcpy(got, want.data() + at, size);
     }
+    CountForeign(index, want);
+    if (layout_.copied) AssessScaleRows(owned);
+  }
+
+  // Copied scales, [rows, tiles] fp32.
+  void AssessScaleRows(const std::vector<std::uint8_t>& owned) {
+    const int index = IndexOf(TensorId::kDstScales);
+    if (index < 0) return;
+    const std::vector<std::uint8_t>& want = expected_.outputs[index];
+    rest_.assign(after_.outputs[index].begin(), after_.outputs[index].end());
+    const std::size_t size =
+        static_cast<std::size_t>(layout_.scales_end() - layout_.scales_at);
+    for (std::size_t row = 0; row < owned.size(); ++row) {
+      const std::size_t at = row * size;
+      if (!owned[row] || at + size > want.size() ||
+          std::memcmp(rest_.data() + at, want.data() + at, size) == 0) {
+        continue;
+      }
+      Count(&damage_.gather_scales, index, static_cast<std::int64_t>(at));
+      std::memcpy(rest_.data() + at, want.data() + at, size);
+    }
+    CountForeign(index, want);
+  }
+
+  // What is left in rest_, the bytes of output `index`, is nobody's.
+  void CountForeign(int index, const std::vector<std::uint8_t>& want) {
     for (std::size_t i = 0; i < rest_.size(); ++i) {
       if (rest_[i] != want[i]) {
         Count(&damage_.foreign, index, static_cast<std::int64_t>(i));
@@ -376,11 +449,7 @@ class Assessor {
           damage_.wrong_rows += wrong ? 1 : 0;
         }
       }
-      for (std::size_t i = 0; i < rest_.size(); ++i) {
-        if (rest_[i] != want[i]) {
-          Count(&damage_.foreign, index, static_cast<std::int64_t>(i));
-        }
-      }
+      CountForeign(index, want);
     }
   }
 
@@ -414,10 +483,17 @@ class Assessor {
 };
 
 const char* RowPart(const RowLayout& layout, std::int64_t byte) {
-  if (byte < layout.scales_at) return "code";
-  if (byte < layout.rope_at) return "scale";
-  if (byte < layout.rope_end()) return "tail";
-  return "past the row";
+  switch (layout.PartOf(byte)) {
+    case RowLayout::Part::kCodes:
+      return "code";
+    case RowLayout::Part::kScales:
+      return "scale";
+    case RowLayout::Part::kRope:
+      return layout.row_bytes == kFp8DsMla.row_bytes ? "tail" : "rope";
+    case RowLayout::Part::kPadding:
+      return byte < layout.row_bytes ? "padding" : "past the row";
+  }
+  return "?";
 }
 
 }  // namespace
@@ -463,6 +539,13 @@ std::string DescribeFirst(const CaseImage& image, int step, Bytes pool_before,
                        : absl::StrCat(TensorName(tensor.id), " row ", row,
                                       " column ", column);
   const std::size_t start = static_cast<std::size_t>(element * size);
+  if (size == 4 && tensor.dtype == F32 && start + 4 <= want.size()) {
+    const auto a = LoadBytes<std::uint32_t>(want.data() + start);
+    const auto b = LoadBytes<std::uint32_t>(got.data() + start);
+    return absl::StrFormat("%s: expected 0x%08x (%g), got 0x%08x (%g)", where,
+                           a, std::bit_cast<float>(a), b,
+                           std::bit_cast<float>(b));
+  }
   if (size == 4 && start + 4 <= want.size()) {
     return absl::StrFormat("%s: expected %d, got %d", where,
                            LoadBytes<std::int32_t>(want.data() + start),

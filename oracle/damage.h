@@ -48,17 +48,18 @@ struct Damage {
   Region codes;
   Region scales;
   Region rope;
-  Region tail;  // bytes 528..655 with pe_dim 0
+  Region tail;  // bytes 528..655 of fp8_ds_mla with pe_dim 0
   // Writer: rows that were to be written and hold what they held before.
   Region untouched_rows;
   // Writer: rows of the pool that hold a token that was to be skipped.
   Region skipped_rows;
 
   // Gather: values of rows that were to be written.
-  Region values;        // columns 0..511
-  Region gather_rope;   // columns 512..575
-  Region gather_tail;   // the same of a call without rope
-  Region missing_rows;  // rows that hold what they held before
+  Region values;         // of latent columns, or copied codes
+  Region gather_rope;    // of rope columns
+  Region gather_tail;    // the same of a call without rope
+  Region missing_rows;   // rows that hold what they held before
+  Region gather_scales;  // rows of copied scales
 
   // Convert: elements.
   Region indices;

@@ -439,11 +439,11 @@ class Diagnostician {
 
   std::vector<const Region*> Regions() const {
     return {
-        &damage_.scales,       &damage_.codes,        &damage_.rope,
-        &damage_.tail,         &damage_.skipped_rows, &damage_.untouched_rows,
-        &damage_.missing_rows, &damage_.values,       &damage_.gather_rope,
-        &damage_.gather_tail,  &damage_.indices,      &damage_.counts,
-        &damage_.foreign};
+        &damage_.scales,       &damage_.codes,         &damage_.rope,
+        &damage_.tail,         &damage_.skipped_rows,  &damage_.untouched_rows,
+        &damage_.missing_rows, &damage_.values,        &damage_.gather_rope,
+        &damage_.gather_tail,  &damage_.gather_scales, &damage_.indices,
+        &damage_.counts,       &damage_.foreign};
   }
 
   // ---- 3. patterns
@@ -525,6 +525,8 @@ class Diagnostician {
               "columns of a row without rope are wrong"},
              {&damage_.values, "values-only",
               "latent values are wrong while the tail is right"},
+             {&damage_.gather_scales, "scales-only",
+              "copied scales are wrong while the codes are right"},
              {&damage_.skipped_rows, "skipped-rows",
               "rows hold tokens that were to be skipped"},
              {&damage_.counts, "valid-count",
@@ -639,15 +641,18 @@ class Diagnostician {
     if (step_.kernel != Kernel::kWriter) return nullptr;
     const oracle::PoolPlace place = oracle::PlaceInPool(image_.pool, at);
     if (place.slot < 0) return nullptr;
-    if (place.byte < layout_.scales_at) return "codes-only";
-    if (place.byte < layout_.rope_at) return "scales-only";
+    const RowLayout::Part part = layout_.PartOf(place.byte);
+    if (part == RowLayout::Part::kCodes) return "codes-only";
+    if (part != RowLayout::Part::kRope) return "scales-only";
     const Tensor* k_pe = step_.Find(TensorId::kKPe);
     return k_pe == nullptr || k_pe->shape[1] == 0 ? "tail" : "rope-only";
   }
 
   const char* PartOfOutput(const Tensor& tensor, std::int64_t at) const {
+    if (tensor.id == TensorId::kDstScales) return "scales-only";
     if (tensor.id != TensorId::kDst || tensor.strides[0] <= 0) return nullptr;
-    const std::int64_t column = at / 2 % tensor.strides[0];
+    const std::int64_t column =
+        at / DTypeSize(tensor.dtype) % tensor.strides[0];
     if (column >= tensor.shape[1]) return nullptr;
     if (column < layout_.codes) return "values-only";
     return step_.step != nullptr && step_.step->gather().nope() ? "tail"
@@ -714,6 +719,7 @@ class Diagnostician {
 
   // The cache row's raw bytes stand in dst.
   std::int64_t DstRowsThatRepeatInput(bool wrong) const {
+    if (layout_.copied) return 0;  // that is what it is to do
     const int index = IndexOf(TensorId::kDst);
     const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
     const std::size_t size = static_cast<std::size_t>(layout_.codes);

@@ -4,6 +4,7 @@
 
 #include "oracle/expect_parts.h"
 #include "oracle/layout.h"
+#include "oracle/layouts/ue8m0.h"
 #include "oracle/quantise.h"
 #include "oracle/tensor_view.h"
 #include "oracle/write_plan.h"
@@ -31,6 +32,8 @@ class RowWriter {
     if (!WriteLatent(token, row + layout_.codes_at, row + layout_.scales_at)) {
       return false;
     }
+    ZeroPadding(row);
+    if (layout_.rope == 0) return true;
     std::uint8_t* tail = row + layout_.rope_at;
     const std::int64_t pe_dim = k_pe_ == nullptr ? 0 : k_pe_->shape[1];
     if (pe_dim == 0) {
@@ -49,6 +52,23 @@ class RowWriter {
   }
 
  private:
+  // What lies behind the rows and is no scale is written 0 (vLLM's insert of
+  // DeepSeek-V4).
+  void ZeroPadding(std::uint8_t* row) const {
+    if (layout_.row_part == layout_.row_bytes) return;
+    std::memset(
+        row + layout_.scales_end(), 0,
+        static_cast<std::size_t>(layout_.row_bytes - layout_.scales_end()));
+  }
+
+  void StoreScale(float scale, std::uint8_t* at) const {
+    if (layout_.scale_kind == RowLayout::Scales::kUe8m0) {
+      *at = Ue8m0FromPow2(scale);
+    } else {
+      StoreBytes(scale, at);
+    }
+  }
+
   bool WriteLatent(std::int64_t token, std::uint8_t* codes,
                    std::uint8_t* scales) const {
     const std::int64_t first = token * kv_c_->strides[0];
@@ -65,7 +85,7 @@ class RowWriter {
           quantiser_.TileScale(quantiser_.TileAmax(kv_c_->dtype, values));
       quantiser_.TileCodes(kv_c_->dtype, values, scale,
                            absl::MakeSpan(codes + tile * layout_.tile, n));
-      StoreBytes(scale, scales + tile * layout_.scale_bytes);
+      StoreScale(scale, scales + tile * layout_.scale_bytes);
     }
     return true;
   }
@@ -79,11 +99,32 @@ class RowWriter {
   const Storage<std::uint16_t> rope_;
 };
 
+// What two tokens of the plan store both.
+void AddTornRows(const RowLayout& layout, const WritePlan& plan, int row_bytes,
+                 Expectation* result) {
+  std::vector<const RowWrite*> rows;
+  for (const RowWrite& row : plan.rows) rows.push_back(&row);
+  std::sort(rows.begin(), rows.end(),
+            [](const RowWrite* a, const RowWrite* b) { return a->at < b->at; });
+  const int in_row = std::min(row_bytes, layout.row_part);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const RowWrite& row = *rows[i];
+    if (row.at != rows[i - 1]->at) continue;
+    result->unsettled.push_back(
+        {.tensor = -1, .begin = row.at, .end = row.at + in_row});
+    if (in_row == row_bytes) continue;
+    result->unsettled.push_back({.tensor = -1,
+                                 .begin = row.behind,
+                                 .end = row.behind + row_bytes - in_row});
+  }
+}
+
 }  // namespace
 
 int WrittenRowBytes(const WriterContract& contract, const PoolImage& pool,
                     const StepImage& step) {
   const RowLayout& layout = LayoutOf(pool.layout);
+  if (pool.layout != FP8_DS_MLA) return layout.row_bytes;
   const Tensor* k_pe = step.Find(TensorId::kKPe);
   if (k_pe == nullptr || k_pe->shape[1] == 0) {
     return contract.tail() == WriterContract::TAIL_UNCHANGED ? layout.rope_at
@@ -112,22 +153,24 @@ void ExpectWrite(const WriterContract& contract, const PoolImage& pool,
   result->pool.assign(pool_before.begin(), pool_before.end());
   const RowWriter writer(contract, pool, step);
   const int row_bytes = WrittenRowBytes(contract, pool, step);
+  const RowLayout& layout = LayoutOf(pool.layout);
+  TokenBytes token;
   for (const RowWrite& row : plan.rows) {
-    if (writer.Write(row.token, result->pool.data() + row.at)) {
-      result->written += row_bytes;
+    bool stored = false;
+    if (pool.split()) {
+      LoadToken(layout, row.place(), result->pool.data(), token.data());
+      stored = writer.Write(row.token, token.data());
+      if (stored) {
+        StoreToken(layout, row.place(), token.data(), result->pool.data());
+      }
+    } else {
+      stored = writer.Write(row.token, result->pool.data() + row.at);
     }
+    if (stored) result->written += row_bytes;
   }
   if (plan.repeated &&
       contract.duplicates() == WriterContract::DUPLICATES_RACE) {
-    std::vector<std::int64_t> places;
-    for (const RowWrite& row : plan.rows) places.push_back(row.at);
-    std::sort(places.begin(), places.end());
-    for (std::size_t i = 1; i < places.size(); ++i) {
-      if (places[i] == places[i - 1]) {
-        result->unsettled.push_back(
-            {.tensor = -1, .begin = places[i], .end = places[i] + row_bytes});
-      }
-    }
+    AddTornRows(layout, plan, row_bytes, result);
   }
 }
 

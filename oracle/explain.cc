@@ -15,6 +15,7 @@
 #include "oracle/gather_rows.h"
 #include "oracle/judge.h"
 #include "oracle/layout.h"
+#include "oracle/layouts/ue8m0.h"
 #include "oracle/pool_history.h"
 #include "oracle/quantise.h"
 #include "oracle/tensor_view.h"
@@ -29,6 +30,7 @@ using oracle::AfterImage;
 using oracle::Damage;
 using oracle::GatherRow;
 using oracle::Region;
+using oracle::RowLayout;
 using oracle::RowWrite;
 
 // Where the rules of a default contract come from.
@@ -101,7 +103,8 @@ class Explainer {
          {&damage_.codes, &damage_.scales, &damage_.rope, &damage_.tail,
           &damage_.untouched_rows, &damage_.skipped_rows, &damage_.values,
           &damage_.missing_rows, &damage_.gather_rope, &damage_.gather_tail,
-          &damage_.indices, &damage_.counts, &damage_.foreign}) {
+          &damage_.gather_scales, &damage_.indices, &damage_.counts,
+          &damage_.foreign}) {
       if (*r) {
         region = r;
         break;
@@ -135,22 +138,27 @@ class Explainer {
     absl::StrAppend(text, "  slot ", place.slot, ": page ",
                     place.slot / image_.pool.page_size, ", row ",
                     place.slot % image_.pool.page_size, "\n");
-    const std::int64_t at = image_.pool.RowAt(place.slot);
+    const oracle::TokenPlace at = oracle::PlaceOf(image_.pool, place.slot);
     const RowWrite* write = nullptr;
     const oracle::WritePlan plan =
         oracle::PlanWrites(contract_.writer(), image_.pool, step_);
     for (const RowWrite& row : plan.rows) {
-      if (row.at == at) write = &row;
+      if (row.at == at.row) write = &row;
     }
     if (write == nullptr) {
       absl::StrAppend(text, "  no token is for this slot\n");
       return;
     }
     absl::StrAppend(text, "  token ", write->token, " is for this slot\n");
-    if (place.byte >= layout_.rope_at) {
-      ExplainTail(write->token, place.byte, text);
-    } else {
-      ExplainTile(write->token, at, place.byte, text);
+    switch (layout_.PartOf(place.byte)) {
+      case RowLayout::Part::kRope:
+        ExplainTail(write->token, place.byte, text);
+        break;
+      case RowLayout::Part::kPadding:
+        absl::StrAppend(text, "  rule: padding is written 0\n");
+        break;
+      default:
+        ExplainTile(write->token, at, place.byte, text);
     }
   }
 
@@ -170,11 +178,23 @@ class Explainer {
         token, column, rope[token * k_pe->strides[0] + column], kWriterSource);
   }
 
-  void ExplainTile(std::int64_t token, std::int64_t at, std::int64_t byte,
-                   std::string* text) const {
+  // Bits of the stored scale that begins at byte `at` of `pool`.
+  std::uint32_t ScaleBits(const std::uint8_t* pool, std::int64_t at) const {
+    return layout_.scale_bytes == 1
+               ? pool[at]
+               : oracle::LoadBytes<std::uint32_t>(pool + at);
+  }
+  float ScaleValue(std::uint32_t bits) const {
+    return layout_.scale_bytes == 1
+               ? oracle::Ue8m0Value(static_cast<std::uint8_t>(bits), {})
+               : std::bit_cast<float>(bits);
+  }
+
+  void ExplainTile(std::int64_t token, const oracle::TokenPlace& at,
+                   std::int64_t byte, std::string* text) const {
     const WriterContract& rules = contract_.writer();
     const Tensor& kv_c = *step_.Find(TensorId::kKvC);
-    const bool is_code = byte < layout_.scales_at;
+    const bool is_code = layout_.PartOf(byte) == RowLayout::Part::kCodes;
     const std::int64_t tile =
         is_code ? byte / layout_.tile
                 : (byte - layout_.scales_at) / layout_.scale_bytes;
@@ -186,22 +206,20 @@ class Explainer {
     const oracle::Quantiser quantiser(rules);
     const float amax = quantiser.TileAmax(kv_c.dtype, x);
     const std::int64_t scale_at =
-        at + layout_.scales_at + tile * layout_.scale_bytes;
-    const std::uint32_t want = oracle::LoadBytes<std::uint32_t>(
-        oracle::ExpectedPool(expected_, before_).data() + scale_at);
-    const std::uint32_t got =
-        oracle::LoadBytes<std::uint32_t>(after_.pool.data() + scale_at);
+        at.ByteAt(layout_, layout_.scales_at + tile * layout_.scale_bytes);
+    const std::uint32_t want =
+        ScaleBits(oracle::ExpectedPool(expected_, before_).data(), scale_at);
+    const std::uint32_t got = ScaleBits(after_.pool.data(), scale_at);
     absl::StrAppendFormat(
         text,
         "  tile %d: amax %.9g, scale expected 0x%08x (%.9g), got 0x%08x "
         "(%.9g)\n",
-        tile, amax, want, std::bit_cast<float>(want), got,
-        std::bit_cast<float>(got));
+        tile, amax, want, ScaleValue(want), got, ScaleValue(got));
     if (is_code) {
       const std::size_t i = static_cast<std::size_t>(byte % layout_.tile);
       const std::uint8_t want_code =
-          oracle::ExpectedPool(expected_, before_)[at + byte];
-      const std::uint8_t got_code = after_.pool[at + byte];
+          oracle::ExpectedPool(expected_, before_)[at.row + byte];
+      const std::uint8_t got_code = after_.pool[at.row + byte];
       absl::StrAppendFormat(
           text,
           "  input kv_c[%d, %d]: %s 0x%04x (%.9g); code expected 0x%02x (%g), "
@@ -234,7 +252,7 @@ class Explainer {
     }
     const Tensor& dst = step_.tensors[static_cast<std::size_t>(region.tensor)];
     if (dst.strides[0] <= 0) return;
-    const std::int64_t element = region.at / 2;
+    const std::int64_t element = region.at / DTypeSize(dst.dtype);
     const std::int64_t row = element / dst.strides[0];
     const std::int64_t column = element % dst.strides[0];
     bool found = false;
@@ -262,11 +280,21 @@ class Explainer {
     absl::StrAppend(text, "  comes from slot ", source.slot, ": page ",
                     source.page, ", row ", source.slot % image_.pool.page_size,
                     "\n");
-    const std::uint8_t* in = before_.data() + image_.pool.RowAt(source.slot);
     const GatherContract& rules = contract_.gather();
-    if (column >= oracle::kLatentColumns) {
+    if (layout_.copied) {
+      absl::StrAppend(text, "  rules gather.code_loads: ",
+                      GatherContract::CodeLoads_Name(rules.code_loads()),
+                      ", gather.scale_rows: ",
+                      GatherContract::ScaleRows_Name(rules.scale_rows()), "\n");
+      return;
+    }
+    oracle::TokenBytes token;
+    oracle::LoadToken(layout_, oracle::PlaceOf(image_.pool, source.slot),
+                      before_.data(), token.data());
+    const std::uint8_t* in = token.data();
+    if (column >= layout_.codes) {
       const bool nope = step_.step != nullptr && step_.step->gather().nope();
-      const std::int64_t i = column - oracle::kLatentColumns;
+      const std::int64_t i = column - layout_.codes;
       if (i >= layout_.rope) return;
       absl::StrAppendFormat(
           text, "  cache bytes %d..%d: 0x%04x; rule %s (%s)\n",
@@ -279,14 +307,15 @@ class Explainer {
       return;
     }
     const std::int64_t tile = column / layout_.tile;
-    const std::uint32_t stored = oracle::LoadBytes<std::uint32_t>(
-        in + layout_.scales_at + tile * layout_.scale_bytes);
+    const std::uint32_t stored =
+        ScaleBits(in, layout_.scales_at + tile * layout_.scale_bytes);
     const std::uint8_t code = in[layout_.codes_at + column];
-    const float read = oracle::Upconverter(rules).ReadScale(stored);
+    const float value = ScaleValue(stored);
+    const float read = oracle::Upconverter(rules).ReadScale(
+        std::bit_cast<std::uint32_t>(value));
     absl::StrAppendFormat(
         text, "  code 0x%02x (%g), tile %d scale 0x%08x (%.9g) read as %.9g\n",
-        code, CodeValue(code), tile, stored, std::bit_cast<float>(stored),
-        read);
+        code, CodeValue(code), tile, stored, value, read);
     absl::StrAppend(
         text,
         "  rules gather.scale: ", GatherContract::Scale_Name(rules.scale()),
@@ -360,6 +389,7 @@ class Explainer {
              {&damage_.gather_rope, "rope values"},
              {&damage_.gather_tail, "tail values"},
              {&damage_.missing_rows, "dst rows never written"},
+             {&damage_.gather_scales, "rows of copied scales"},
              {&damage_.indices, "indices"},
              {&damage_.counts, "counts"},
              {&damage_.foreign, "bytes of nobody's"}}) {

@@ -18,10 +18,17 @@ std::int64_t FloorMod(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
+std::int64_t RequestCount(const StepImage& step) {
+  const std::int64_t starts = Length(step.Find(TensorId::kWorkspaceStarts));
+  return step.Find(TensorId::kDstScales) == nullptr
+             ? starts
+             : std::max<std::int64_t>(starts - 1, 0);
+}
+
 std::int64_t TaskLimit(const GatherContract& contract, const PoolImage& pool,
                        const StepImage& step) {
   const std::int64_t rows = Length(step.Find(TensorId::kDst));
-  const std::int64_t requests = Length(step.Find(TensorId::kWorkspaceStarts));
+  const std::int64_t requests = RequestCount(step);
   const std::int64_t pages = (rows + pool.page_size - 1) / pool.page_size;
   switch (contract.page_tasks()) {
     case GatherContract::ROWS_PLUS_TWO_PER_REQUEST:
@@ -45,7 +52,7 @@ std::vector<GatherRequest> SplitRequests(const GatherContract& contract,
   const Storage<std::int32_t> length_of(lengths);
   const Storage<std::int32_t> token_of(step.Find(TensorId::kSeqStarts));
   const std::int64_t dst_rows = dst->shape[0];
-  const std::int64_t requests = std::min(starts->shape[0], start_of.size());
+  const std::int64_t requests = std::min(RequestCount(step), start_of.size());
   split.reserve(static_cast<std::size_t>(requests));
   // What a start past the end of dst counts as.
   const std::int64_t last_start =
@@ -62,8 +69,9 @@ std::vector<GatherRequest> SplitRequests(const GatherContract& contract,
     } else {
       first = std::min(first, last_start);
       const std::int64_t end =
-          i + 1 < requests ? std::min<std::int64_t>(start_of[i + 1], last_start)
-                           : dst_rows;
+          i + 1 < starts->shape[0] && start_of.Has(i + 1)
+              ? std::min<std::int64_t>(start_of[i + 1], last_start)
+              : dst_rows;
       r.rows = end - first;
     }
     r.first_row = first;

@@ -20,12 +20,17 @@ struct GatherRequest {
   std::int64_t done_rows;    // rows that its launched tasks cover
 };
 
+// Requests of a gather: entries of workspace_starts, one less where codes are
+// copied, as the last entry is the end of the last request there.
+std::int64_t RequestCount(const StepImage& step);
+
 // Splits dst among the requests.
 //
 // Lengths: with a seq_lens tensor request i has seq_lens[i] rows from
 // starts[i] on; without, starts[i+1] - starts[i] rows, where starts past the
 // end count as StartsPastEnd says, and the last request ends at the last row of
-// dst. A negative length, given or a difference, means no rows.
+// dst, or where the entry behind its start says. A negative length, given or a
+// difference, means no rows.
 //
 // Tasks: request after request, page after page of the token positions that
 // it covers: ceil((first_token % page_size + rows) / page_size), so an empty

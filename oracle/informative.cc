@@ -13,13 +13,14 @@ namespace mlafuzz {
 namespace {
 
 // Whether some dequantised value is NaN, so that its payload can be seen.
-bool HasNanValue(const StepImage& step, const Expectation& expected) {
+bool HasNanValue(const oracle::RowLayout& layout, const StepImage& step,
+                 const Expectation& expected) {
   for (std::size_t i = 0; i < step.tensors.size(); ++i) {
     const Tensor& dst = step.tensors[i];
     if (dst.id != TensorId::kDst || DTypeSize(dst.dtype) != 2) continue;
     const oracle::Storage<std::uint16_t> before(&dst);
     for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
-      for (int column = 0; column < oracle::kLatentColumns; ++column) {
+      for (int column = 0; column < layout.codes; ++column) {
         const std::int64_t element = row * dst.strides[0] + column;
         const std::size_t at = static_cast<std::size_t>(2 * element);
         if (at + 2 > expected.outputs[i].size()) break;
@@ -39,7 +40,9 @@ bool CouldDiffer(const Neighbour& neighbour, const CaseImage& image, int step,
   if (neighbour.field == "writer.zero_tokens") {
     return oracle::Length(s.Find(TensorId::kSlotMapping)) == 0;
   }
-  if (neighbour.field == "gather.nan") return HasNanValue(s, expected);
+  if (neighbour.field == "gather.nan") {
+    return HasNanValue(oracle::LayoutOf(image.pool.layout), s, expected);
+  }
   const Expectation other =
       Expect(neighbour.contract, image, step, pool_before);
   if (other.outside_writes != expected.outside_writes) return true;

@@ -165,7 +165,8 @@ class StepJudge {
         judge(property::kWriterRow, value_pass,
               {&damage.codes, &damage.scales, &damage.rope}, "bytes");
         const Tensor* k_pe = step_.Find(TensorId::kKPe);
-        if (k_pe == nullptr || k_pe->shape[1] == 0) {
+        if (image_.pool.layout == FP8_DS_MLA &&
+            (k_pe == nullptr || k_pe->shape[1] == 0)) {
           judge(property::kNopeTail, value_pass, {&damage.tail}, "bytes");
         }
         judge(property::kSlots, pass,
@@ -178,9 +179,11 @@ class StepJudge {
                 "rows never written");
         } else {
           judge(property::kGather, value_pass,
-                {&damage.values, &damage.gather_rope}, "values");
+                {&damage.values, &damage.gather_rope, &damage.gather_scales},
+                "values");
         }
-        if (step_.step != nullptr && step_.step->gather().nope()) {
+        if (image_.pool.layout == FP8_DS_MLA && step_.step != nullptr &&
+            step_.step->gather().nope()) {
           judge(property::kGatherTail, value_pass, {&damage.gather_tail},
                 "values");
         }

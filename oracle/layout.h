@@ -1,34 +1,47 @@
 #ifndef MLAFUZZ_ORACLE_LAYOUT_H_
 #define MLAFUZZ_ORACLE_LAYOUT_H_
 
+#include <cstdint>
+
 #include "corpus/types.pb.h"
 
 namespace mlafuzz::oracle {
 
-// One token's row of a cache layout as data. Offsets and sizes in bytes unless
-// said otherwise.
+// One token's bytes in a cache layout as data: those in its row, the first
+// `row_part`, then those behind all rows of its page. Offsets and sizes in
+// bytes unless said otherwise.
 struct RowLayout {
-  enum class Codes { kE4m3 };
-  enum class Scales { kFp32LittleEndian };
+  enum class Scales { kFp32LittleEndian, kUe8m0 };
+  enum class Part { kCodes, kScales, kRope, kPadding };
 
-  Codes code_kind;
   int codes_at;
-  int codes;  // one byte each: the latent values
+  int codes;  // E4M3, one byte each: the latent values
   int tile;   // values that share one scale, in order
   Scales scale_kind;
   int scales_at;
   int scale_bytes;
   int rope_at;
-  int rope;  // sixteen-bit values, never quantised
-  int row_bytes;
+  int rope;       // sixteen-bit values, never quantised
+  int row_bytes;  // all of them
+  int row_part;
+  bool copied;  // a gather copies codes and scales instead of values
 
   constexpr int tiles() const { return codes / tile; }
+  constexpr int scales_end() const { return scales_at + tiles() * scale_bytes; }
   constexpr int rope_end() const { return rope_at + 2 * rope; }
+  // Columns of what a gather fills.
+  constexpr int columns() const { return codes + rope; }
+  // What byte `byte` of a token belongs to.
+  constexpr Part PartOf(std::int64_t byte) const {
+    if (byte >= codes_at && byte < codes_at + codes) return Part::kCodes;
+    if (byte >= scales_at && byte < scales_end()) return Part::kScales;
+    if (byte >= rope_at && byte < rope_end()) return Part::kRope;
+    return Part::kPadding;
+  }
 };
 
 // vLLM's fp8_ds_mla row: 512 E4M3 codes, four fp32 tile scales, 64 rope values.
 inline constexpr RowLayout kFp8DsMla = {
-    .code_kind = RowLayout::Codes::kE4m3,
     .codes_at = 0,
     .codes = 512,
     .tile = 128,
@@ -38,9 +51,12 @@ inline constexpr RowLayout kFp8DsMla = {
     .rope_at = 528,
     .rope = 64,
     .row_bytes = 656,
+    .row_part = 656,
+    .copied = false,
 };
 
-// The row of `layout`; LAYOUT_UNSPECIFIED is FP8_DS_MLA.
+// The bytes of `layout`, from its row of oracle/layouts/page_layout.h;
+// LAYOUT_UNSPECIFIED is FP8_DS_MLA.
 const RowLayout& LayoutOf(Layout layout);
 
 // Columns of the dense tensors: the latent part, and latent with rope.

@@ -10,6 +10,7 @@
 #include "oracle/expect.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
+#include "oracle/token_place.h"
 #include "oracle/write_plan.h"
 
 namespace mlafuzz::oracle {
@@ -53,12 +54,25 @@ bool DenseRows(Call& call) {
 }
 
 bool DensePages(Call& call) {
-  const std::int64_t dense = call.pool().page_size * call.pool().row_stride;
+  const std::int64_t dense =
+      call.pool().split() ? call.pool().page_bytes()
+                          : call.pool().page_size * call.pool().row_stride;
   return call.pool().pages > 1 &&
          std::exchange(call.pool().page_stride, dense) != dense;
 }
 
+// Tokens one behind another, each with all of its bytes, in a page that has
+// some of them behind all rows.
+bool ScalesInline(Call& call) {
+  PoolImage& pool = call.pool();
+  if (!pool.split() || pool.page_size < 2) return false;
+  pool.row_part = pool.row_bytes;
+  pool.row_stride = pool.row_bytes;
+  return true;
+}
+
 bool DensePoolRows(Call& call) {
+  if (call.pool().split()) return false;
   const std::int64_t dense = call.pool().row_bytes;
   return call.pool().page_size > 1 &&
          std::exchange(call.pool().row_stride, dense) != dense;
@@ -124,6 +138,12 @@ constexpr NamedChange kChanges[] = {
      DenseRows<TensorId::kKPe>},
     {Kernel::kWriter, "first-source-row",
      "takes the first row of kv_c for every token", FirstSourceRow},
+    {Kernel::kWriter, "scales-inline",
+     "stores a token's scales behind its codes, not behind those of the page",
+     ScalesInline},
+    {Kernel::kGather, "scales-inline",
+     "reads a token's scales behind its codes, not behind those of the page",
+     ScalesInline},
     {Kernel::kGather, "dense-pages", "takes pages of the pool to be dense",
      DensePages},
     {Kernel::kGather, "dense-rows", "takes rows of a page to be dense",
@@ -159,6 +179,7 @@ using RowChange = void (*)(const RowLayout&, std::uint8_t* row);
 
 template <int kBy>
 void RotateScales(const RowLayout& layout, std::uint8_t* row) {
+  if (kBy >= layout.tiles()) return;
   std::uint8_t* scales = row + layout.scales_at;
   std::rotate(scales, scales + kBy * layout.scale_bytes,
               scales + layout.tiles() * layout.scale_bytes);
@@ -306,7 +327,7 @@ class Reader {
       for (const NamedRowChange& named : kRowChanges) {
         Expectation other = expected_;
         for (const RowWrite& row : plan.rows) {
-          named.change(layout_, other.pool.data() + row.at);
+          ChangeToken(named.change, row.place(), &other.pool);
         }
         if (Predicts(other)) Found(named.key, named.words);
       }
@@ -314,13 +335,22 @@ class Reader {
       for (const NamedRowChange& named : kRowChanges) {
         std::vector<std::uint8_t> pool(before_.begin(), before_.end());
         for (std::int64_t slot = 0; slot < image_.pool.slots(); ++slot) {
-          named.change(layout_, pool.data() + image_.pool.RowAt(slot));
+          ChangeToken(named.change, PlaceOf(image_.pool, slot), &pool);
         }
         Expectation other = Expect(contract_, image_, index_, pool);
         other.pool.clear();
         if (Predicts(other)) Found(named.key, named.words);
       }
     }
+  }
+
+  void ChangeToken(RowChange change, const TokenPlace& place,
+                   std::vector<std::uint8_t>* pool) const {
+    if (!Fits(layout_, place, static_cast<std::int64_t>(pool->size()))) return;
+    TokenBytes token;
+    LoadToken(layout_, place, pool->data(), token.data());
+    change(layout_, token.data());
+    StoreToken(layout_, place, token.data(), pool->data());
   }
 
   // Of a writer and a gather: what is wrong is what stood there.
@@ -351,7 +381,8 @@ class Reader {
         for (std::size_t i = 0; i < expected_.outputs[t].size(); ++i) {
           if (expected_.outputs[t][i] == after_.outputs[t][i]) continue;
           if (after_.outputs[t][i] != dst.bytes[i]) return;
-          add(static_cast<std::int64_t>(i) % (2 * dst.strides[0]));
+          add(static_cast<std::int64_t>(i) %
+              (DTypeSize(dst.dtype) * dst.strides[0]));
         }
       }
     }

@@ -6,9 +6,11 @@
 #include <optional>
 
 #include "oracle/convert_index.h"
+#include "oracle/expect_parts.h"
 #include "oracle/gather_rows.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
+#include "oracle/token_place.h"
 #include "oracle/write_plan.h"
 
 namespace mlafuzz::oracle {
@@ -23,45 +25,63 @@ int IndexOf(const StepImage& step, TensorId id) {
   return -1;
 }
 
-// Where the row of a negative slot lies if its page is rounded down. Wraps at
-// 2^64.
-std::int64_t RowAddressRoundedDown(const PoolImage& pool, std::int64_t slot) {
+// Where a negative slot's token lies if its page is rounded down.
+TokenPlace PlaceRoundedDown(const PoolImage& pool, std::int64_t slot) {
   std::int64_t page = slot / pool.page_size;
   std::int64_t row = slot % pool.page_size;
   if (row < 0) {
     --page;
     row += pool.page_size;
   }
-  return static_cast<std::int64_t>(
-      static_cast<std::uint64_t>(page) *
-          static_cast<std::uint64_t>(pool.page_stride) +
-      static_cast<std::uint64_t>(row) *
-          static_cast<std::uint64_t>(pool.row_stride) +
-      static_cast<std::uint64_t>(pool.offset));
+  return PlaceOf(pool, page, row);
 }
 
 std::vector<ByteRange> RowsOfWriter(const WriterContract& contract,
                                     const PoolImage& pool,
                                     const StepImage& step) {
-  const int row_bytes = LayoutOf(pool.layout).row_bytes;
+  const RowLayout& layout = LayoutOf(pool.layout);
+  const int rest = layout.row_bytes - layout.row_part;
   std::vector<ByteRange> ranges;
-  const auto add = [&](std::int64_t at) {
+  const auto add_bytes = [&](std::int64_t at, int count) {
     // Wrapped around: no address at all.
-    if (at > INT64_MAX - row_bytes) return;
-    ranges.push_back({.tensor = -1, .begin = at, .end = at + row_bytes});
+    if (count == 0 || at > INT64_MAX - count) return;
+    ranges.push_back({.tensor = -1, .begin = at, .end = at + count});
+  };
+  const auto add = [&](const TokenPlace& place) {
+    add_bytes(place.row, layout.row_part);
+    add_bytes(place.behind, rest);
   };
   const WritePlan plan = PlanWrites(contract, pool, step);
-  for (const std::int64_t at : plan.outside_at) add(at);
+  for (const TokenPlace& place : plan.outside_at) add(place);
   for (const RowWrite& row : plan.rows) {
-    if (row.slot < 0) add(row.at);
+    if (row.slot < 0) add(row.place());
   }
   const Tensor* slots = step.Find(TensorId::kSlotMapping);
   const Storage<std::int64_t> slot_of(slots);
   for (std::int64_t i = 0; i < std::min(Length(slots), slot_of.size()); ++i) {
-    if (slot_of[i] >= 0 || SkipsSlot(contract.slots(), slot_of[i])) continue;
-    add(RowAddressRoundedDown(pool, slot_of[i]));
+    if (slot_of[i] >= 0 || SkipsSlot(contract, pool.slots(), slot_of[i])) {
+      continue;
+    }
+    add(PlaceRoundedDown(pool, slot_of[i]));
   }
   return ranges;
+}
+
+// Scales that a gather which copies them stores past their tensor.
+void AddScaleRows(const GatherContract& contract, const PoolImage& pool,
+                  const StepImage& step, const Tensor& dst,
+                  std::vector<ByteRange>* ranges) {
+  const int index = IndexOf(step, TensorId::kDstScales);
+  if (index < 0) return;
+  const RowLayout& layout = LayoutOf(pool.layout);
+  const std::int64_t row_bytes = layout.tiles() * layout.scale_bytes;
+  const std::int64_t size = static_cast<std::int64_t>(
+      step.tensors[static_cast<std::size_t>(index)].bytes.size());
+  ForEachGatherRow(contract, pool, step, [&](const GatherRow& row) {
+    const std::int64_t at = ScaleRowAt(contract, layout, dst, row.row);
+    if (at + row_bytes <= size || ranges->size() >= kMostReads) return;
+    ranges->push_back({.tensor = index, .begin = at, .end = at + row_bytes});
+  });
 }
 
 std::vector<ByteRange> RowsOfGather(const GatherContract& contract,
@@ -84,6 +104,7 @@ std::vector<ByteRange> RowsOfGather(const GatherContract& contract,
     add(r.first_row, std::min<std::int64_t>(end, 0));
     add(std::max(r.first_row, dst.shape[0]), end);
   }
+  AddScaleRows(contract, pool, step, dst, &ranges);
   return ranges;
 }
 
@@ -122,11 +143,16 @@ std::vector<ByteRange> OutsideReads(const Contract& contract,
                  ranges.size() < kMostReads) {
         // Of int32 pages: no overflow.
         const std::int64_t in_page = row.token - row.column * pool.page_size;
-        const std::int64_t at = pool.offset + row.page * pool.page_stride +
-                                in_page * pool.row_stride;
+        const RowLayout& layout = LayoutOf(pool.layout);
+        const TokenPlace place = PlaceOf(pool, row.page, in_page);
         ranges.push_back({.tensor = -1,
-                          .begin = at,
-                          .end = at + LayoutOf(pool.layout).row_bytes});
+                          .begin = place.row,
+                          .end = place.row + layout.row_part});
+        if (layout.row_part == layout.row_bytes) return;
+        ranges.push_back(
+            {.tensor = -1,
+             .begin = place.behind,
+             .end = place.behind + layout.row_bytes - layout.row_part});
       }
     });
   } else if (step.kernel == Kernel::kConvert) {
@@ -166,7 +192,9 @@ bool LeftByRows(const std::vector<ByteRange>& ranges, const StepImage& step,
   if (ranges.empty()) return false;
   const bool gather = step.kernel == Kernel::kGather;
   const std::optional<TensorId> hit =
-      gather ? std::optional<TensorId>(TensorId::kDst) : std::nullopt;
+      gather ? std::optional<TensorId>(
+                   step.tensors[static_cast<std::size_t>(ranges[0].tensor)].id)
+             : std::nullopt;
   const auto inside = [&](std::int64_t at) {
     return std::any_of(ranges.begin(), ranges.end(), [at](const ByteRange& r) {
       return at >= r.begin && at < r.end;
@@ -183,7 +211,7 @@ bool LeftByRows(const std::vector<ByteRange>& ranges, const StepImage& step,
   if (before_page_0.count > 0 && !take(before_page_0)) return false;
   std::int64_t row = ranges[0].end - ranges[0].begin;
   if (gather) {
-    const Tensor& dst = *step.Find(TensorId::kDst);
+    const Tensor& dst = *step.Find(*hit);
     row = dst.shape[1] * DTypeSize(dst.dtype);
   }
   return 2 * changed >= row;

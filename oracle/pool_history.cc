@@ -42,10 +42,7 @@ void PoolHistory::Look() {
     const Patch& patch = step.step->patch();
     std::vector<std::uint8_t>& pool = patched_[0];
     pool.assign(before_.begin(), before_.end());
-    const std::size_t at = static_cast<std::size_t>(
-        image_->pool.RowAt(static_cast<std::int64_t>(patch.slot())) +
-        patch.at());
-    std::memcpy(pool.data() + at, patch.data().data(), patch.data().size());
+    ApplyPatch(patch, image_->pool, pool.data());
     after_ = pool;
     patch_lost_ = seen && *observed->pool != pool;
   }

@@ -4,6 +4,7 @@
 #include "oracle/expect.h"
 #include "oracle/gather_rows.h"
 #include "oracle/layout.h"
+#include "oracle/token_place.h"
 
 namespace mlafuzz {
 namespace {
@@ -15,27 +16,34 @@ void MarkGathered(const GatherContract& contract, const CaseImage& image,
   const RowLayout& layout = oracle::LayoutOf(image.pool.layout);
   const std::int64_t size = static_cast<std::int64_t>(set->size());
   const bool copies_tail =
-      step.step == nullptr || !step.step->gather().nope() ||
+      image.pool.layout != FP8_DS_MLA || step.step == nullptr ||
+      !step.step->gather().nope() ||
       contract.nope_tail() == GatherContract::NOPE_TAIL_VERBATIM;
   int scale_bytes = layout.tiles() * layout.scale_bytes;
-  if (contract.scale() == GatherContract::SCALE_ONE) scale_bytes = 0;
-  if (contract.scale() == GatherContract::SCALE_FIRST_TILE) {
+  if (!layout.copied && contract.scale() == GatherContract::SCALE_ONE) {
+    scale_bytes = 0;
+  }
+  if (!layout.copied && contract.scale() == GatherContract::SCALE_FIRST_TILE) {
     scale_bytes = layout.scale_bytes;
   }
   const auto mark = [&](std::int64_t at, std::int64_t count) {
     if (at < 0 || at + count > size) return;
     std::fill_n(set->begin() + at, count, 1);
   };
-  oracle::ForEachGatherRow(contract, image.pool, step,
-                           [&](const oracle::GatherRow& row) {
-                             if (row.source != oracle::GatherRow::Source::kSlot)
-                               return;
-                             const std::int64_t at = image.pool.RowAt(row.slot);
-                             mark(at + layout.codes_at, layout.codes);
-                             mark(at + layout.scales_at, scale_bytes);
-                             if (copies_tail)
-                               mark(at + layout.rope_at, 2 * layout.rope);
-                           });
+  const bool from_boundary =
+      layout.copied &&
+      contract.code_loads() == GatherContract::LOADS_FROM_BOUNDARY;
+  oracle::ForEachGatherRow(
+      contract, image.pool, step, [&](const oracle::GatherRow& row) {
+        if (row.source != oracle::GatherRow::Source::kSlot) return;
+        const oracle::TokenPlace place = oracle::PlaceOf(image.pool, row.slot);
+        const std::int64_t codes = place.row + layout.codes_at;
+        mark(from_boundary ? codes / 16 * 16 : codes, layout.codes);
+        mark(place.ByteAt(layout, layout.scales_at), scale_bytes);
+        if (copies_tail) {
+          mark(place.ByteAt(layout, layout.rope_at), 2 * layout.rope);
+        }
+      });
 }
 
 // The rows that lanes name which are not masked, and slot 0 where a contract

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "oracle/decode/validity_decode.h"
 #include "oracle/layout.h"
 #include "oracle/validity_parts.h"
@@ -12,6 +13,14 @@ StepValidity Classify(const Contract& contract, const CaseImage& image,
                       int step) {
   const StepImage& s = image.steps[static_cast<std::size_t>(step)];
   if (s.is_patch) return {};
+  const Layout layout =
+      contract.layout() == LAYOUT_UNSPECIFIED ? FP8_DS_MLA : contract.layout();
+  if (layout != image.pool.layout && s.kernel != Kernel::kConvert) {
+    return {Validity::kUnspecified,
+            absl::StrCat(KernelName(s.kernel), ".layout"),
+            absl::StrCat("the pool is ", Layout_Name(image.pool.layout),
+                         ", the contract is of ", Layout_Name(layout))};
+  }
   switch (s.kernel) {
     case Kernel::kWriter:
       return oracle::ClassifyWrite(contract.writer(), image.pool, s);
@@ -57,14 +66,21 @@ bool HasRowBytes(const PoolImage& pool) {
   return pool.row_bytes == LayoutOf(pool.layout).row_bytes;
 }
 
+int PoolAlignment(const PoolImage& pool) {
+  return LayoutOf(pool.layout).copied ? 4 : 8;
+}
+
 bool IsAligned(const PoolImage& pool) {
-  constexpr std::int64_t kAlignment = 8;
-  return pool.offset % kAlignment == 0 &&
-         (pool.page_size <= 1 || pool.row_stride % kAlignment == 0) &&
-         (pool.pages <= 1 || pool.page_stride % kAlignment == 0);
+  const std::int64_t alignment = PoolAlignment(pool);
+  return pool.offset % alignment == 0 &&
+         (pool.page_size <= 1 || pool.row_stride % alignment == 0) &&
+         (pool.pages <= 1 || pool.page_stride % alignment == 0);
 }
 
 bool Overlaps(const PoolImage& pool) {
+  if (pool.split()) {
+    return pool.pages > 1 && pool.page_stride < pool.page_bytes();
+  }
   const std::int64_t row = LayoutOf(pool.layout).row_bytes;
   if (pool.page_size > 1 && pool.row_stride < row) return true;
   return pool.pages > 1 &&

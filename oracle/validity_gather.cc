@@ -43,16 +43,19 @@ class Classifier {
   }
 
   void CheckShapes() {
-    if (dst_.shape[1] != kDenseColumns) {
+    const RowLayout& layout = LayoutOf(pool_.layout);
+    if (dst_.shape[1] != layout.columns()) {
       rules_.Misuse(Checks(GATHER_CHECK_DST_COLUMNS), "gather.dst_columns",
                     [&] {
                       return absl::StrCat("dst has ", dst_.shape[1],
-                                          " columns, not ", kDenseColumns);
+                                          " columns, not ", layout.columns());
                     });
     }
-    if (dst_.dtype != BF16) {
+    const DType dtype = layout.copied ? U8 : BF16;
+    if (dst_.dtype != dtype) {
       rules_.Misuse(Checks(GATHER_CHECK_DST_DTYPE), "gather.dst_dtype", [&] {
-        return absl::StrCat("dst is ", DTypeName(dst_.dtype), ", not bf16");
+        return absl::StrCat("dst is ", DTypeName(dst_.dtype), ", not ",
+                            DTypeName(dtype));
       });
     }
     if (!HasRowBytes(pool_)) {
@@ -61,23 +64,26 @@ class Classifier {
                             LayoutOf(pool_.layout).row_bytes);
       });
     }
-    const std::int64_t requests = starts_.shape[0];
+    const std::int64_t requests = RequestCount(step_);
     if (table_.shape[0] != requests ||
+        (layout.copied && starts_.shape[0] < 1) ||
         (seq_lens_ != nullptr && seq_lens_->shape[0] != requests) ||
         (seq_starts_ != nullptr && seq_starts_->shape[0] != requests)) {
       rules_.Misuse(Checks(GATHER_CHECK_BATCH), "gather.batch", [&] {
-        return absl::StrCat(requests, " workspace starts, ", table_.shape[0],
-                            " table rows, ", Length(seq_lens_), " lengths, ",
-                            Length(seq_starts_), " sequence starts");
+        return absl::StrCat(starts_.shape[0], " workspace starts, ",
+                            table_.shape[0], " table rows, ", Length(seq_lens_),
+                            " lengths, ", Length(seq_starts_),
+                            " sequence starts");
       });
     }
-    if (!IsAligned(pool_) || !IsAligned(dst_, 16)) {
+    if (!IsAligned(pool_) || !IsAligned(dst_, layout.copied ? 4 : 16)) {
       rules_.Misuse(Checks(GATHER_CHECK_ALIGNMENT), "gather.alignment", [&] {
         return absl::StrCat(
             "cache base ", pool_.offset, " and strides ", pool_.row_stride,
-            ", ", pool_.page_stride, " are not multiples of 8 bytes, or dst ",
-            "base ", dst_.misalignment, " and row stride ",
-            dst_.strides[0] * DTypeSize(dst_.dtype), " not of 16");
+            ", ", pool_.page_stride, " are not multiples of ",
+            PoolAlignment(pool_), " bytes, or dst ", "base ", dst_.misalignment,
+            " and row stride ", dst_.strides[0] * DTypeSize(dst_.dtype),
+            " not of ", layout.copied ? 4 : 16);
       });
     }
     if (dst_.shape[0] > 1 && dst_.strides[0] < dst_.shape[1]) {
@@ -89,7 +95,8 @@ class Classifier {
     const auto accepted = seq_lens_ != nullptr ? GatherContract::SEQ_LENS
                                                : GatherContract::FROM_STARTS;
     if (std::find(contract_.lengths().begin(), contract_.lengths().end(),
-                  accepted) == contract_.lengths().end()) {
+                  accepted) == contract_.lengths().end() ||
+        (layout.copied && seq_starts_ != nullptr)) {
       rules_.Unspecified("gather.lengths", [&] {
         return absl::StrCat("lengths by ",
                             GatherContract::Lengths_Name(accepted),

@@ -42,10 +42,12 @@ class RuleCollector {
 
 // Of the pool as all kernels take it.
 //   row bytes: the tensor's last dimension is the layout's row.
-//   alignment: page 0, rows and pages at multiples of 8 bytes; a stride that
-//     separates nothing (one row, one page) does not count.
+//   alignment: page 0, rows and pages at multiples of 8 bytes, an indexer's of
+//     4: its pages of an odd number of tokens end at no multiple of 8. A stride
+//     that separates nothing (one row, one page) does not count.
 //   overlap: rows and pages of the layout's size do not overlap.
 bool HasRowBytes(const PoolImage& pool);
+int PoolAlignment(const PoolImage& pool);
 bool IsAligned(const PoolImage& pool);
 bool Overlaps(const PoolImage& pool);
 // Element 0 and the rows of a tensor at multiples of `alignment` bytes; the

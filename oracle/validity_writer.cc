@@ -41,10 +41,11 @@ class Classifier {
   }
 
   void CheckShapes() {
-    if (kv_c_.shape[1] != kLatentColumns) {
+    const int latent = LayoutOf(pool_.layout).codes;
+    if (kv_c_.shape[1] != latent) {
       rules_.Misuse(Checks(WRITER_CHECK_LATENT_DIM), "writer.latent_dim", [&] {
         return absl::StrCat("kv_c has ", kv_c_.shape[1], " columns, not ",
-                            kLatentColumns);
+                            latent);
       });
     }
     const std::int64_t pe_dim = k_pe_ == nullptr ? 0 : k_pe_->shape[1];
@@ -99,7 +100,8 @@ class Classifier {
       rules_.Misuse(checked, "writer.alignment", [&] {
         return absl::StrCat("cache base ", pool_.offset, ", row stride ",
                             pool_.row_stride, " or page stride ",
-                            pool_.page_stride, " is not a multiple of 8 bytes");
+                            pool_.page_stride, " is not a multiple of ",
+                            PoolAlignment(pool_), " bytes");
       });
     }
     if (Overlaps(pool_)) {
@@ -133,7 +135,7 @@ class Classifier {
     bool ascending = true;
     for (std::int64_t token = 0; token < tokens; ++token) {
       const std::int64_t slot = slot_of[token];
-      if (SkipsSlot(contract_.slots(), slot)) continue;
+      if (SkipsSlot(contract_, pool_.slots(), slot)) continue;
       if (slot < 0) {
         rules_.Unspecified("writer.negative_slot", [&] {
           return absl::StrCat("token ", token, " has slot ", slot);

@@ -9,18 +9,6 @@
 namespace mlafuzz::oracle {
 namespace {
 
-// Byte of the row that C++'s division (toward zero) gives for any slot.
-// Addresses wrap at 2^64, so a slot near the smallest integer may well land in
-// the pool.
-std::int64_t RowAddress(const PoolImage& pool, std::int64_t slot) {
-  return static_cast<std::int64_t>(
-      static_cast<std::uint64_t>(slot / pool.page_size) *
-          static_cast<std::uint64_t>(pool.page_stride) +
-      static_cast<std::uint64_t>(slot % pool.page_size) *
-          static_cast<std::uint64_t>(pool.row_stride) +
-      static_cast<std::uint64_t>(pool.offset));
-}
-
 bool HasRepeats(const std::vector<RowWrite>& rows) {
   if (rows.size() < 2) return false;
   bool ascending = true;
@@ -37,14 +25,19 @@ bool HasRepeats(const std::vector<RowWrite>& rows) {
 
 }  // namespace
 
-bool SkipsSlot(WriterContract::Slots rule, std::int64_t slot) {
-  switch (rule) {
+bool SkipsSlot(const WriterContract& contract, std::int64_t slots,
+               std::int64_t slot) {
+  if (slot >= 0) {
+    return slot >= slots &&
+           contract.slots_past_pool() == WriterContract::PAST_POOL_SKIPPED;
+  }
+  switch (contract.slots()) {
     case WriterContract::NONE_SKIPPED:
       return false;
     case WriterContract::MINUS_ONE_SKIPPED:
       return slot == -1;
     default:
-      return slot < 0;
+      return true;
   }
 }
 
@@ -55,7 +48,7 @@ WritePlan PlanWrites(const WriterContract& contract, const PoolImage& pool,
   const Tensor* kv_c = step.Find(TensorId::kKvC);
   const Tensor* k_pe = step.Find(TensorId::kKPe);
   if (slots == nullptr || kv_c == nullptr || pool.page_size <= 0) return plan;
-  const int row_bytes = LayoutOf(pool.layout).row_bytes;
+  const RowLayout& layout = LayoutOf(pool.layout);
   const Storage<std::int64_t> slot_of(slots);
   std::int64_t tokens = std::min(Length(slots), slot_of.size());
   // A token without a source row is a misuse; nothing is known about its row.
@@ -64,18 +57,18 @@ WritePlan PlanWrites(const WriterContract& contract, const PoolImage& pool,
   plan.rows.reserve(static_cast<std::size_t>(tokens));
   for (std::int64_t token = 0; token < tokens; ++token) {
     const std::int64_t slot = slot_of[token];
-    if (SkipsSlot(contract.slots(), slot)) {
+    if (SkipsSlot(contract, pool.slots(), slot)) {
       plan.skipped.push_back(token);
       continue;
     }
-    const std::int64_t at = RowAddress(pool, slot);
-    const std::int64_t last =
-        static_cast<std::int64_t>(pool.bytes.size()) - row_bytes;
-    if (slot >= pool.slots() || at < 0 || at > last) {
+    // A slot near the smallest integer may well land in the pool.
+    const TokenPlace place = PlaceOf(pool, slot);
+    if (slot >= pool.slots() ||
+        !Fits(layout, place, static_cast<std::int64_t>(pool.bytes.size()))) {
       ++plan.outside;
-      plan.outside_at.push_back(at);
+      plan.outside_at.push_back(place);
     } else {
-      plan.rows.push_back({token, slot, at});
+      plan.rows.push_back({token, slot, place.row, place.behind});
     }
   }
   plan.repeated = HasRepeats(plan.rows);

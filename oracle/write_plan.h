@@ -6,6 +6,7 @@
 
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
+#include "oracle/token_place.h"
 
 namespace mlafuzz::oracle {
 
@@ -14,6 +15,10 @@ struct RowWrite {
   std::int64_t token;
   std::int64_t slot;
   std::int64_t at;  // of the row in PoolImage::bytes
+  // Of what lies behind all rows of the page; see TokenPlace.
+  std::int64_t behind;
+
+  TokenPlace place() const { return {at, behind}; }
 };
 
 // Which token goes where, under the slot rules of a contract.
@@ -23,10 +28,10 @@ struct WritePlan {
   std::vector<RowWrite> rows;
   // Tokens that the rule skips.
   std::vector<std::int64_t> skipped;
-  // Rows that the rule sends outside the bytes of the pool, of those the first
-  // byte from byte 0 of PoolImage::bytes.
+  // Rows that the rule sends outside the bytes of the pool, of those where they
+  // lie from byte 0 of PoolImage::bytes.
   std::int64_t outside = 0;
-  std::vector<std::int64_t> outside_at;
+  std::vector<TokenPlace> outside_at;
   // Some slot is written twice.
   bool repeated = false;
 };
@@ -34,8 +39,9 @@ struct WritePlan {
 WritePlan PlanWrites(const WriterContract& contract, const PoolImage& pool,
                      const StepImage& step);
 
-// Whether the rule leaves `slot` unwritten.
-bool SkipsSlot(WriterContract::Slots rule, std::int64_t slot);
+// Whether the rules leave `slot` of a pool of `slots` unwritten.
+bool SkipsSlot(const WriterContract& contract, std::int64_t slots,
+               std::int64_t slot);
 
 }  // namespace mlafuzz::oracle
 

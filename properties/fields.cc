@@ -3,18 +3,24 @@
 #include <algorithm>
 
 #include "corpus/contracts.h"
+#include "corpus/token_layout.h"
 
 namespace mlafuzz {
 
 const std::vector<Field>& AllFields() {
   static const auto* fields = [] {
     auto* all = new std::vector<Field>;
-    for (const Kernel kernel : kAllKernels) {
-      for (const Neighbour& n : Neighbours(BuiltinContract(), kernel)) {
-        if (std::none_of(all->begin(), all->end(), [&n](const Field& field) {
-              return field.name == n.field;
-            })) {
-          all->push_back({n.field, kernel});
+    for (const TokenLayout& layout : TokenLayouts()) {
+      const Contract contract = BuiltinContract(layout.layout);
+      for (const Kernel kernel : kAllKernels) {
+        // No kernel decodes another layout.
+        if (kernel == Kernel::kDecode && layout.layout != FP8_DS_MLA) continue;
+        for (const Neighbour& n : Neighbours(contract, kernel)) {
+          if (std::none_of(all->begin(), all->end(), [&n](const Field& field) {
+                return field.name == n.field;
+              })) {
+            all->push_back({n.field, kernel});
+          }
         }
       }
     }

@@ -14,8 +14,8 @@ struct Field {
   Kernel kernel;
 };
 
-// All fields that Neighbours() varies, in a fixed order; an index into this is
-// a field's number.
+// All fields that Neighbours() varies in a contract of some layout, in a fixed
+// order: those of FP8_DS_MLA first. An index into this is a field's number.
 const std::vector<Field>& AllFields();
 
 // -1 if there is no such field.

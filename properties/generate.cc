@@ -7,7 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "properties/generate_for.h"
+#include "properties/layout_pool.h"
 #include "properties/refused.h"
 #include "properties/repair.h"
 
@@ -26,6 +28,14 @@ std::uint32_t CeilDiv(std::uint32_t a, std::uint32_t b) {
 // Bytes or elements between rows beyond the row itself, in units of `unit`.
 std::uint32_t Gap(Choices& choices, std::uint32_t unit) {
   return unit * choices.Pick<std::uint32_t>({1, 1, 2, 3, 7, 8});
+}
+
+// Of rows of dst. The scales of copied codes have been placed by that stride.
+std::uint32_t DstGap(Choices& choices, const TokenLayout& layout) {
+  if (!layout.copied) return Gap(choices, 8);
+  return choices.OneIn(2)
+             ? Gap(choices, 4)
+             : static_cast<std::uint32_t>(layout.tile) * (1 + choices.Below(2));
 }
 
 std::uint32_t PageSize(Choices& choices) {
@@ -330,27 +340,44 @@ std::pair<std::uint32_t, std::uint32_t> TokensOf(const Gather& gather, int i) {
           static_cast<std::uint32_t>(std::max<std::int64_t>(rows, 0))};
 }
 
+// A byte at the begin or end of a part of a token.
+std::uint32_t PatchedByte(Choices& choices, Layout layout) {
+  const TokenLayout& token = TokenLayoutOf(layout);
+  const auto scales = static_cast<std::uint32_t>(token.scales_at);
+  const auto size = static_cast<std::uint32_t>(token.scale_bytes);
+  const auto last = static_cast<std::uint32_t>(token.tiles() - 1) * size;
+  return choices.Pick<std::uint32_t>(
+      {0, 127, scales, scales + std::min(size, last), scales + last,
+       token.rope > 0 ? static_cast<std::uint32_t>(token.rope_at) : 0,
+       static_cast<std::uint32_t>(token.token_bytes - 1)});
+}
+
 }  // namespace
 
 Pool GeneratePool(Choices& choices, const GeneratorOptions& options) {
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const auto alignment = static_cast<std::uint32_t>(layout.alignment);
   Pool pool;
+  SetLayout(options.layout, pool);
   pool.set_page_size(PageSize(choices));
   const std::uint32_t page = pool.page_size();
   pool.set_pages(1 + choices.Below(page >= 64 ? 2 : page >= 12 ? 3 : 6));
   if (!options.small && choices.OneIn(4)) {
     pool.set_pages(pool.pages() + choices.Below(2048 / page));
   }
-  if (choices.OneIn(6)) pool.set_row_stride(656 + Gap(choices, 8));
-  if (choices.OneIn(5)) {
-    const std::uint32_t row = pool.row_stride() != 0 ? pool.row_stride() : 656;
-    pool.set_page_stride(std::uint64_t{row} * page + Gap(choices, 8));
+  if (!layout.split() && choices.OneIn(6)) {
+    pool.set_row_stride(static_cast<std::uint32_t>(layout.token_bytes) +
+                        Gap(choices, 8));
   }
-  if (choices.OneIn(6)) pool.set_offset(Gap(choices, 8));
+  if (choices.OneIn(5)) {
+    pool.set_page_stride(PlainPageStride(pool) + Gap(choices, alignment));
+  }
+  if (choices.OneIn(6)) pool.set_offset(Gap(choices, alignment));
   GenerateFill(choices, *pool.mutable_fill());
   return pool;
 }
 
-Values GenerateValues(Choices& choices) {
+Values GenerateValues(Choices& choices, Layout layout) {
   Values values;
   const std::uint32_t draw = choices.Below(24);
   if (draw <= Values::MIXED) {
@@ -370,7 +397,8 @@ Values GenerateValues(Choices& choices) {
   if (choices.OneIn(4)) {
     for (std::uint32_t i = 1 + choices.Below(2); i > 0; --i) {
       SetBits& set = *values.add_set();
-      set.set_at(choices.Below(512));
+      set.set_at(choices.Below(
+          static_cast<std::uint32_t>(TokenLayoutOf(layout).codes)));
       set.set_bits(EdgeBits(choices));
     }
   }
@@ -382,12 +410,25 @@ Write GenerateWrite(Choices& choices, const Pool& pool,
   Write write;
   std::uint32_t tokens = Tokens(choices);
   if (!options.small && choices.OneIn(16)) tokens += choices.Below(512);
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
   GenerateSlots(choices, pool, tokens, *write.mutable_slots());
+  if (TakesAnySlot(options.layout)) {
+    for (std::int64_t& slot : *write.mutable_slots()->mutable_values()) {
+      if (choices.OneIn(16)) {
+        slot = pool.page_size() * pool.pages() + choices.Below(5);
+      }
+    }
+  }
   if (choices.OneIn(3)) write.set_input(F16);
-  if (!choices.OneIn(3)) write.set_pe_dim(64);
-  *write.mutable_kv_c() = GenerateValues(choices);
+  if (layout.layout != FP8_DS_MLA) {
+    write.set_pe_dim(static_cast<std::uint32_t>(layout.rope));
+  } else if (!choices.OneIn(3)) {
+    write.set_pe_dim(64);
+  }
+  *write.mutable_kv_c() = GenerateValues(choices, options.layout);
   if (choices.OneIn(6)) {
-    write.set_kv_c_row_stride(512 + Gap(choices, 8));
+    write.set_kv_c_row_stride(static_cast<std::uint32_t>(layout.codes) +
+                              Gap(choices, 8));
   }
   if (choices.OneIn(8)) write.set_kv_c_offset(Gap(choices, 8));
   if (write.pe_dim() != 0) {
@@ -428,8 +469,9 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
                                  : draw < 48 ? 2
                                  : draw < 60 ? 3 + choices.Below(3)
                                              : 6 + choices.Below(12);
-  const bool lens = choices.OneIn(3);
-  const bool firsts = choices.OneIn(3);
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const bool lens = !layout.copied && choices.OneIn(3);
+  const bool firsts = !layout.copied && choices.OneIn(3);
   // Many short requests take more pages than their rows fill.
   const bool short_ones = requests > 5 || choices.OneIn(6);
   std::uint32_t at = choices.OneIn(5) ? 1 + choices.Below(3) : 0;
@@ -466,6 +508,13 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
   const bool shared =
       requests > 0 && choices.OneIn(4) &&
       (lens ? BendLengths(choices, page, gather) : BendStarts(choices, gather));
+  if (layout.copied) {
+    // The end of the last request, and now and then rows of nobody behind it.
+    gather.add_workspace_starts(static_cast<std::int32_t>(gather.dst_rows()));
+    if (choices.OneIn(5)) {
+      gather.set_dst_rows(gather.dst_rows() + 1 + choices.Below(3));
+    }
+  }
   std::vector<std::uint32_t> from(requests), to(requests);  // columns read
   std::uint32_t columns = choices.Below(3);
   for (std::uint32_t i = 0; i < requests; ++i) {
@@ -474,8 +523,11 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
     to[i] = rows > 0 ? CeilDiv(first + rows, page) : from[i];
     columns = std::max(columns, to[i]);
   }
-  if (choices.OneIn(6)) gather.set_dst_row_stride(576 + Gap(choices, 8));
-  gather.set_nope(choices.OneIn(2));
+  if (choices.OneIn(6)) {
+    gather.set_dst_row_stride(static_cast<std::uint32_t>(layout.dst_columns()) +
+                              DstGap(choices, layout));
+  }
+  gather.set_nope(choices.OneIn(2) && layout.layout == FP8_DS_MLA);
   Table& table = *gather.mutable_block_table();
   table.set_rows(requests);
   table.set_columns(columns + (choices.OneIn(3) ? 1 + choices.Below(3) : 0));
@@ -581,7 +633,8 @@ Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
   }
   Case c;
   const bool others = options.writer || options.gather || options.convert;
-  if (options.decode && (!others || choices.OneIn(3))) {
+  if (options.decode && options.layout == FP8_DS_MLA &&
+      (!others || choices.OneIn(3))) {
     GenerateDecodeProgram(choices, options, c);
     if (choices.OneIn(2)) c.set_schedule(choices.Below(1u << 16));
     c.set_poison(choices.Below(1u << 16));
@@ -616,8 +669,7 @@ Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
   const auto add_patch = [&] {
     Patch& patch = *c.add_steps()->mutable_patch();
     patch.set_slot(choices.Below(pool.page_size() * pool.pages()));
-    patch.set_at(
-        choices.Pick<std::uint32_t>({0, 127, 512, 516, 524, 528, 655}));
+    patch.set_at(PatchedByte(choices, options.layout));
     patch.set_data(std::string(1, static_cast<char>(choices.Pick<int>(
                                       {0x7f, 0x80, 0xff, 0x00, 0x01}))));
   };

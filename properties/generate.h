@@ -29,6 +29,8 @@ struct GeneratorOptions {
   bool convert = true;
   // Not by default: a decode costs ten times what the others do.
   bool decode = false;
+  // Of the pool; what cannot be said of it is left out, a decode among it.
+  Layout layout = FP8_DS_MLA;
   // Also cases that the host must refuse (about one in sixteen).
   bool invalid = true;
   // Bounds work to what `corpus/small` promises: at most 5 ms on the host.
@@ -38,7 +40,7 @@ struct GeneratorOptions {
 };
 
 // A case that builds (BuildImage succeeds) and is valid, boundary or, where
-// asked for, invalid under BuiltinContract(); never unspecified.
+// asked for, invalid under BuiltinContract() of the layout; never unspecified.
 // Engine-neutral: RapidCheck, libFuzzer and the campaign all draw from here.
 // Every value class of corpus/knobs.h that these kernels have is reachable and
 // not rare. About one case in three is made for one contract field, see
@@ -47,7 +49,8 @@ Case GenerateCase(Choices& choices, const GeneratorOptions& options);
 
 // Parts, for mutators and single properties.
 Pool GeneratePool(Choices& choices, const GeneratorOptions& options);
-Values GenerateValues(Choices& choices);
+// Of the layout's rows.
+Values GenerateValues(Choices& choices, Layout layout = FP8_DS_MLA);
 Write GenerateWrite(Choices& choices, const Pool& pool,
                     const GeneratorOptions& options);
 Gather GenerateGather(Choices& choices, const Pool& pool,

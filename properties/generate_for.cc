@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "corpus/contracts.h"
+#include "corpus/token_layout.h"
 #include "properties/fields.h"
 #include "properties/generate_for_parts.h"
+#include "properties/layout_pool.h"
 
 namespace mlafuzz {
 namespace {
@@ -30,6 +33,16 @@ const std::vector<Make>& Recipes() {
   return *kRecipes;
 }
 
+// Whether cases of this layout can show the field.
+bool HasCases(Layout layout, const std::string& field) {
+  if (!RuleApplies(layout, field)) return false;
+  // Where the caller must not send equal slots, none shows.
+  if (field == "writer.duplicates") return TakesAnySlot(layout);
+  const bool copied = TokenLayoutOf(layout).copied;
+  // Copied rows are taken one by one, whatever page they lie in.
+  return !copied || (field != "gather.page_tasks" && field != "gather.lengths");
+}
+
 bool Has(const GeneratorOptions& options, Kernel kernel) {
   switch (kernel) {
     case Kernel::kWriter:
@@ -46,8 +59,10 @@ bool Has(const GeneratorOptions& options, Kernel kernel) {
 
 }  // namespace
 
-bool CanGenerateFor(int field) {
-  return Recipes()[static_cast<std::size_t>(field)] != nullptr;
+bool CanGenerateFor(int field, Layout layout) {
+  const auto number = static_cast<std::size_t>(field);
+  return Recipes()[number] != nullptr &&
+         HasCases(layout, AllFields()[number].name);
 }
 
 Case GenerateFor(int field, Choices& choices, const GeneratorOptions& options) {
@@ -64,7 +79,10 @@ int PickField(Choices& choices, const GeneratorOptions& options) {
   std::uint32_t sum = 0;
   for (const bool alike : {false, true}) {
     for (std::size_t i = 0; i < fields.size(); ++i) {
-      if (!Has(options, fields[i].kernel) || Recipes()[i] == nullptr) continue;
+      if (!Has(options, fields[i].kernel) ||
+          !CanGenerateFor(static_cast<int>(i), options.layout)) {
+        continue;
+      }
       weights[i] =
           alike ? 1
           : options.steering != nullptr && i < options.steering->weights.size()
@@ -74,6 +92,7 @@ int PickField(Choices& choices, const GeneratorOptions& options) {
     }
     if (sum != 0) break;
   }
+  if (sum == 0) return -1;
   std::uint32_t draw = choices.Below(sum);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     if (draw < weights[i]) return static_cast<int>(i);

@@ -14,8 +14,9 @@ namespace mlafuzz {
 // in other cases.
 
 // Whether there are such cases. There are none for a field whose declared value
-// leaves the matter to the caller: what would tell is unspecified.
-bool CanGenerateFor(int field);
+// leaves the matter to the caller: what would tell is unspecified; nor for one
+// that is no rule of the layout.
+bool CanGenerateFor(int field, Layout layout = FP8_DS_MLA);
 
 // A case for field `field` of AllFields(); the field's kernel must be among
 // those of `options`. Valid or boundary under BuiltinContract(). The field must

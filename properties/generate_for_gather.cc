@@ -2,19 +2,31 @@
 #include <cstdint>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "properties/generate_for_parts.h"
+#include "properties/layout_pool.h"
 #include "properties/repair.h"
 
 namespace mlafuzz {
 namespace {
 
-bool ReadsRows(const Gather& gather) {
+bool ReadsRows(const Gather& gather, bool copied) {
   for (const std::int32_t rows : gather.seq_lens()) {
     if (rows > 0) return true;
   }
-  return gather.seq_lens_size() == 0 && gather.workspace_starts_size() > 0 &&
-         gather.workspace_starts(0) <
-             static_cast<std::int32_t>(gather.dst_rows());
+  if (gather.seq_lens_size() > 0 || gather.workspace_starts_size() == 0) {
+    return false;
+  }
+  const auto rows = static_cast<std::int32_t>(gather.dst_rows());
+  if (!copied) return gather.workspace_starts(0) < rows;
+  const int last = gather.workspace_starts_size() - 1;
+  for (int i = 0; i < last; ++i) {
+    if (gather.workspace_starts(i) <
+        std::min(gather.workspace_starts(i + 1), rows)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // A gather of at least one row.
@@ -23,7 +35,7 @@ Gather& ReadingGather(Choices& choices, const GeneratorOptions& options,
   Gather& gather = *c.add_steps()->mutable_gather();
   do {
     gather = GenerateGather(choices, c.pool(), options);
-  } while (!ReadsRows(gather));
+  } while (!ReadsRows(gather, TokenLayoutOf(options.layout).copied));
   return gather;
 }
 
@@ -46,8 +58,9 @@ Gather& ShortRequests(Choices& choices, const GeneratorOptions& options,
   const std::uint32_t page = c.pool().page_size();
   Gather& gather = *c.add_steps()->mutable_gather();
   const std::uint32_t requests = 2 + choices.Below(choices.OneIn(4) ? 12 : 3);
-  const bool lens = choices.OneIn(3);
-  const bool firsts = choices.OneIn(2);
+  const bool copied = TokenLayoutOf(options.layout).copied;
+  const bool lens = !copied && choices.OneIn(3);
+  const bool firsts = !copied && choices.OneIn(2);
   std::uint32_t columns = 1;
   std::uint32_t at = 0;
   for (std::uint32_t i = 0; i < requests; ++i) {
@@ -62,6 +75,7 @@ Gather& ShortRequests(Choices& choices, const GeneratorOptions& options,
     at += rows;
   }
   gather.set_dst_rows(at);
+  if (copied) gather.add_workspace_starts(static_cast<std::int32_t>(at));
   gather.set_nope(choices.OneIn(2));
   Table& table = *gather.mutable_block_table();
   table.set_rows(requests);
@@ -100,6 +114,11 @@ void ForScale(Choices& choices, const GeneratorOptions& options, Case& c) {
 }
 
 void ForProduct(Choices& choices, const GeneratorOptions& options, Case& c) {
+  if (TokenLayoutOf(options.layout).ue8m0()) {
+    // Exact, but for what is subnormal.
+    GatherOfRows(choices, options, c, Fill::SPECIAL);
+    return;
+  }
   GatherOfRows(choices, options, c,
                choices.Pick({Fill::ARBITRARY, Fill::WIDE}));
 }
@@ -141,6 +160,11 @@ void ForStartsPastEnd(Choices& choices, const GeneratorOptions& options,
     gather.add_workspace_starts(static_cast<std::int32_t>(rows / 2));
   }
   gather.add_workspace_starts(static_cast<std::int32_t>(rows + beyond));
+  // Where the end stands there too, it may be past the last row as well.
+  if (TokenLayoutOf(options.layout).copied) {
+    gather.add_workspace_starts(
+        static_cast<std::int32_t>(rows + beyond + choices.Below(2)));
+  }
   gather.set_dst_rows(rows);
   gather.set_nope(choices.OneIn(2));
   Table& table = *gather.mutable_block_table();
@@ -150,6 +174,37 @@ void ForStartsPastEnd(Choices& choices, const GeneratorOptions& options,
   for (std::uint32_t i = 0; i < table.rows() * table.columns(); ++i) {
     table.mutable_pages()->add_values(choices.Below(pool.pages()));
   }
+  RepairGather(gather, pool, options);
+}
+
+// Scale bytes 0 and 255, under codes of all kinds.
+void ForUe8m0(Choices& choices, const GeneratorOptions& options, Case& c) {
+  GatherOfRows(choices, options, c, Fill::SPECIAL);
+}
+
+// Rows in a page that begins at no multiple of 16.
+void ForCodeLoads(Choices& choices, const GeneratorOptions& options, Case& c) {
+  Pool& pool = *c.mutable_pool();
+  pool = GeneratePool(choices, options);
+  SetFill(choices, Fill::ROWS, Fill::ARBITRARY, *pool.mutable_fill());
+  pool.set_offset(16 * choices.Below(3) +
+                  choices.Pick<std::uint32_t>({4, 8, 12}));
+  pool.set_page_stride(PlainPageStride(pool));
+  pool.set_page_stride(pool.page_stride() +
+                       (16 - pool.page_stride() % 16) % 16);
+  ReadingGather(choices, options, c);
+}
+
+// Several rows of dst that lie so far apart that their stride counts as more
+// than one tile.
+void ForScaleRows(Choices& choices, const GeneratorOptions& options, Case& c) {
+  Pool& pool = *c.mutable_pool();
+  pool = ManyPages(choices, options);
+  SetFill(choices, Fill::ROWS, Fill::ARBITRARY, *pool.mutable_fill());
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  Gather& gather = ShortRequests(choices, options, c);
+  gather.set_dst_row_stride(static_cast<std::uint32_t>(
+      layout.codes + layout.tile * (1 + static_cast<int>(choices.Below(2)))));
   RepairGather(gather, pool, options);
 }
 
@@ -165,7 +220,11 @@ std::vector<FieldRecipe> GatherRecipes() {
           {"gather.product", ForProduct},
           {"gather.nan", ForNan},
           {"gather.codes", ForCodes},
-          {"gather.starts_past_end", ForStartsPastEnd}};
+          {"gather.starts_past_end", ForStartsPastEnd},
+          {"gather.ue8m0_zero", ForUe8m0},
+          {"gather.ue8m0_last", ForUe8m0},
+          {"gather.code_loads", ForCodeLoads},
+          {"gather.scale_rows", ForScaleRows}};
 }
 
 }  // namespace mlafuzz

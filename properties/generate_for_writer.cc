@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
 
+#include "corpus/contracts.h"
+#include "corpus/token_layout.h"
 #include "properties/generate_for_parts.h"
 #include "properties/repair.h"
 
@@ -43,6 +46,17 @@ void WriteOf(Choices& choices, const GeneratorOptions& options, Case& c,
   RepairWrite(write, c.pool(), options);
 }
 
+// Columns of kv_c and values a tile, in the layout of the cases.
+std::uint32_t CodesOf(const GeneratorOptions& options) {
+  return static_cast<std::uint32_t>(TokenLayoutOf(options.layout).codes);
+}
+std::uint32_t TileOf(const GeneratorOptions& options) {
+  return static_cast<std::uint32_t>(TokenLayoutOf(options.layout).tile);
+}
+std::uint32_t TilesOf(const GeneratorOptions& options) {
+  return static_cast<std::uint32_t>(TokenLayoutOf(options.layout).tiles());
+}
+
 // The same, with one value replaced in a row that is stored. `bf16` and `f16`
 // are its bits in either format, the sign drawn.
 void WriteWithValue(Choices& choices, const GeneratorOptions& options, Case& c,
@@ -53,7 +67,8 @@ void WriteWithValue(Choices& choices, const GeneratorOptions& options, Case& c,
               Values::ZERO, Values::OUTLIER},
              *write.mutable_kv_c());
   SetBits& set = *write.mutable_kv_c()->add_set();
-  set.set_at(512 * StoredToken(write) + choices.Below(512));
+  const std::uint32_t codes = CodesOf(options);
+  set.set_at(codes * StoredToken(write) + choices.Below(codes));
   set.set_bits((write.input() == F16 ? f16 : bf16) | choices.Below(2) << 15);
   RepairWrite(write, c.pool(), options);
 }
@@ -62,6 +77,12 @@ void ForScale(Choices& choices, const GeneratorOptions& options, Case& c) {
   WriteOf(choices, options, c,
           {Values::NORMAL_RANGE, Values::OCTAVES, Values::OUTLIER,
            Values::TINY_NEGATIVE});
+}
+
+// The value of 8 or 11 significant bits, 2^15 <= x < 2^16.
+float Significand(DType input, std::uint32_t bits) {
+  return input == F16 ? std::ldexp(1024.0f + static_cast<float>(bits), 5)
+                      : std::ldexp(128.0f + static_cast<float>(bits), 8);
 }
 
 // About half of all largest values tell a division by 448 from a product with
@@ -73,15 +94,40 @@ void ForScaleDivision(Choices& choices, const GeneratorOptions& options,
              *write.mutable_kv_c());
   // Two tiles more whose largest value is drawn here.
   const std::uint32_t token = StoredToken(write);
-  const std::uint32_t first = choices.Below(3);
-  for (std::uint32_t tile = first; tile < first + 2; ++tile) {
+  if (TilesOf(options) < 4) {
+    // One that does, where there are few tiles.
+    const DType input = write.input() == F16 ? F16 : BF16;
+    const int mantissa = input == F16 ? 10 : 7;
+    std::uint32_t bits;
+    do {
+      bits = choices.Below(1u << mantissa);
+    } while (Significand(input, bits) / 448.0f ==
+             Significand(input, bits) * (1.0f / 448.0f));
     SetBits& set = *write.mutable_kv_c()->add_set();
-    set.set_at(512 * token + 128 * tile + choices.Below(128));
+    set.set_at(CodesOf(options) * StoredToken(write) +
+               choices.Below(TileOf(options)));
+    set.set_bits((input == F16 ? 23u << 10 : 135u << 7) | bits);
+    RepairWrite(write, c.pool(), options);
+    return;
+  }
+  const std::uint32_t tiles = std::min(TilesOf(options), 4u);
+  const std::uint32_t first = choices.Below(std::max(tiles, 2u) - 1);
+  for (std::uint32_t tile = first; tile < std::min(first + 2, tiles); ++tile) {
+    SetBits& set = *write.mutable_kv_c()->add_set();
+    set.set_at(CodesOf(options) * token + TileOf(options) * tile +
+               choices.Below(TileOf(options)));
     // Above all of those patterns' values.
     set.set_bits(write.input() == F16 ? 23u << 10 | choices.Below(1u << 10)
                                       : 135u << 7 | choices.Below(1u << 7));
   }
   RepairWrite(write, c.pool(), options);
+}
+
+// The most that a bf16 may be to lie below the floor: 448 times FLT_MIN, or
+// 1e-4.
+std::uint32_t BelowFloor(const GeneratorOptions& options) {
+  const WriterContract w = BuiltinContract(options.layout).writer();
+  return w.floor() == WriterContract::FLOOR_ON_AMAX ? 0x38d1 : 0x4df;
 }
 
 void ForFloor(Choices& choices, const GeneratorOptions& options, Case& c) {
@@ -98,7 +144,8 @@ void ForFloor(Choices& choices, const GeneratorOptions& options, Case& c) {
   }
   if (values.pattern() == Values::CONSTANT) {
     values.clear_seed();
-    values.set_bits(choices.Below(2) << 15 | (1 + choices.Below(0x4df)));
+    values.set_bits(choices.Below(2) << 15 |
+                    (1 + choices.Below(BelowFloor(options))));
   }
 }
 
@@ -106,12 +153,6 @@ void ForFloorBits(Choices& choices, const GeneratorOptions& options, Case& c) {
   WriteOf(choices, options, c,
           {Values::ZERO, Values::NEGATIVE_ZERO, Values::SUBNORMAL,
            Values::FLOOR_EDGE});
-}
-
-// The value of 8 or 11 significant bits, 2^15 <= x < 2^16.
-float Significand(DType input, std::uint32_t bits) {
-  return input == F16 ? std::ldexp(1024.0f + static_cast<float>(bits), 5)
-                      : std::ldexp(128.0f + static_cast<float>(bits), 8);
 }
 
 // To the four significant bits of a code, ties to even; scale does not matter.
@@ -154,14 +195,17 @@ void ForCodeDivision(Choices& choices, const GeneratorOptions& options,
   // is below it.
   const std::uint32_t top =
       input == F16 ? 15 + choices.Below(12) : 110 + choices.Below(30);
-  const std::uint32_t tile = 512 * StoredToken(write) + 128 * choices.Below(4);
-  const std::uint32_t leader = choices.Below(64);
+  const std::uint32_t half = TileOf(options) / 2;
+  const std::uint32_t tile =
+      CodesOf(options) * StoredToken(write) +
+      TileOf(options) * choices.Below(std::min(TilesOf(options), 4u));
+  const std::uint32_t leader = choices.Below(half);
   SetBits& largest = *values.add_set();
   largest.set_at(tile + leader);
   largest.set_bits(choices.Below(2) << 15 | top << mantissa | amax);
   for (std::uint32_t i = 0; i < 1 + choices.Below(3); ++i) {
     SetBits& near = *values.add_set();
-    near.set_at(tile + leader + 1 + choices.Below(63));
+    near.set_at(tile + leader + 1 + choices.Below(half - 1));
     near.set_bits(
         choices.Below(2) << 15 | (top - 1 - choices.Below(4)) << mantissa |
         shows[choices.Below(static_cast<std::uint32_t>(shows.size()))]);
@@ -173,7 +217,9 @@ void ForCodeRounding(Choices& choices, const GeneratorOptions& options,
                      Case& c) {
   WriteOf(choices, options, c,
           {Values::NORMAL_RANGE, Values::OCTAVES, Values::MIDPOINTS,
-           Values::SMALL_INTEGERS});
+           // Under a power of two they are codes.
+           TokenLayoutOf(options.layout).ue8m0() ? Values::OCTAVES
+                                                 : Values::SMALL_INTEGERS});
 }
 
 void ForNan(Choices& choices, const GeneratorOptions& options, Case& c) {
@@ -237,6 +283,31 @@ void ForSlots(Choices& choices, const GeneratorOptions& options, Case& c) {
   RepairWrite(write, c.pool(), options);
 }
 
+// A row for a slot that another has, with values of its own.
+void ForDuplicates(Choices& choices, const GeneratorOptions& options, Case& c) {
+  Write& write = StoringWrite(choices, options, c);
+  SetPattern(choices, {Values::NORMAL_RANGE, Values::OCTAVES},
+             *write.mutable_kv_c());
+  Integers& slots = *write.mutable_slots();
+  const std::uint32_t n = c.pool().page_size() * c.pool().pages();
+  slots.Clear();
+  for (std::uint32_t i = 2 + choices.Below(4); i > 0; --i) {
+    slots.add_values(choices.Below(std::min(n, 2u)));
+  }
+  slots.set_values(1, slots.values(0));
+  RepairWrite(write, c.pool(), options);
+}
+
+void ForSlotsPastPool(Choices& choices, const GeneratorOptions& options,
+                      Case& c) {
+  Write& write = StoringWrite(choices, options, c);
+  const std::uint32_t n = c.pool().page_size() * c.pool().pages();
+  Integers& slots = *write.mutable_slots();
+  if (slots.values_size() == 0) slots.add_values(0);
+  slots.set_values(0, n + choices.Below(3));
+  RepairWrite(write, c.pool(), options);
+}
+
 void ForTail(Choices& choices, const GeneratorOptions& options, Case& c) {
   Write& write = StoringWrite(choices, options, c);
   Fill& fill = *c.mutable_pool()->mutable_fill();
@@ -274,6 +345,8 @@ std::vector<FieldRecipe> WriterRecipes() {
           {"writer.negative_zero", ForNegativeZero},
           {"writer.fp16_amax", ForFp16Amax},
           {"writer.slots", ForSlots},
+          {"writer.duplicates", ForDuplicates},
+          {"writer.slots_past_pool", ForSlotsPastPool},
           {"writer.tail", ForTail},
           {"writer.zero_tokens", ForZeroTokens}};
 }

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "corpus/token_layout.h"
+#include "properties/layout_pool.h"
+
 namespace mlafuzz {
 namespace {
 
@@ -14,8 +17,13 @@ std::uint32_t Tokens(const Write& write) {
 
 // Rows of another layout, with room for them.
 void ForeignRow(Choices& choices, Pool& pool) {
+  const auto token =
+      static_cast<std::uint32_t>(TokenLayoutOf(pool.layout()).token_bytes);
   // 584: the footer-scale layout's row; 660: four bytes more than a row.
-  pool.set_row_bytes(choices.Pick<std::uint32_t>({584, 660, 576, 640, 664}));
+  pool.set_row_bytes(
+      token == 656 ? choices.Pick<std::uint32_t>({584, 660, 576, 640, 664})
+                   : choices.Pick<std::uint32_t>(
+                         {656, token + 4, token + 8, token - 4, 2 * token}));
   if (pool.row_stride() != 0 && pool.row_stride() < pool.row_bytes()) {
     pool.clear_row_stride();
   }
@@ -23,15 +31,30 @@ void ForeignRow(Choices& choices, Pool& pool) {
   pool.clear_patches();
 }
 
+// Bytes that a token does not fit into.
+std::uint32_t TooFew(Choices& choices, const TokenLayout& layout) {
+  const auto token = static_cast<std::uint32_t>(layout.token_bytes);
+  return layout.layout == FP8_DS_MLA
+             ? choices.Pick<std::uint32_t>({648, 328, 8})
+             : choices.Pick<std::uint32_t>({token - 8, token / 16 * 8, 8});
+}
+
 // A pool in which some row does not start at a multiple of 8 bytes.
 void MisalignPool(Choices& choices, Pool& pool) {
+  const TokenLayout& layout = TokenLayoutOf(pool.layout());
+  const auto alignment = static_cast<std::uint32_t>(layout.alignment);
   const std::uint64_t slots = std::uint64_t{pool.page_size()} * pool.pages();
-  if (slots == 1 || choices.OneIn(2)) {
-    pool.set_offset(pool.offset() / 8 * 8 + 4);
+  if (slots == 1 || choices.OneIn(2) || (layout.split() && pool.pages() == 1)) {
+    pool.set_offset(pool.offset() / alignment * alignment + alignment / 2);
     return;
   }
-  pool.set_row_stride(660);
-  const std::uint64_t dense = std::uint64_t{660} * pool.page_size();
+  if (layout.split()) {
+    pool.set_page_stride(PlainPageStride(pool) + alignment / 2);
+    return;
+  }
+  const auto row = static_cast<std::uint32_t>(layout.token_bytes) + 4;
+  pool.set_row_stride(row);
+  const std::uint64_t dense = std::uint64_t{row} * pool.page_size();
   pool.set_page_stride(pool.page_size() == 1 ? 0 : (dense + 7) / 8 * 8);
 }
 
@@ -40,9 +63,15 @@ void MisalignPool(Choices& choices, Pool& pool) {
 bool BreakWriterCheck(WriterCheck check, Choices& choices, Pool& pool,
                       Write& write) {
   const std::uint32_t tokens = Tokens(write);
+  const TokenLayout& layout = TokenLayoutOf(pool.layout());
+  const auto latent = static_cast<std::uint32_t>(layout.codes);
   switch (check) {
     case WRITER_CHECK_LATENT_DIM:
-      write.set_latent_dim(choices.Pick<std::uint32_t>({256, 511, 513, 576}));
+      write.set_latent_dim(
+          latent == 512
+              ? choices.Pick<std::uint32_t>({256, 511, 513, 576})
+              : choices.Pick<std::uint32_t>(
+                    {latent / 2, latent - 1, latent + 1, latent + 64}));
       write.clear_kv_c_row_stride();
       return true;
     case WRITER_CHECK_PE_DIM:
@@ -61,7 +90,7 @@ bool BreakWriterCheck(WriterCheck check, Choices& choices, Pool& pool,
         return true;
       }
       if (tokens > 1 && choices.OneIn(3)) {
-        write.set_kv_c_row_stride(512 + choices.Pick<std::uint32_t>({1, 4}));
+        write.set_kv_c_row_stride(latent + choices.Pick<std::uint32_t>({1, 4}));
         return true;
       }
       if (tokens > 0 && write.pe_dim() == 64 && choices.OneIn(2)) {
@@ -80,16 +109,28 @@ bool BreakWriterCheck(WriterCheck check, Choices& choices, Pool& pool,
           -1 - static_cast<std::int32_t>(choices.Below(std::min(tokens, 4u))));
       return true;
     case WRITER_CHECK_OVERLAP:
-      if (pool.page_size() > 1 && choices.OneIn(2)) {
-        pool.set_row_stride(choices.Pick<std::uint32_t>({648, 328, 8}));
+      if (!layout.split() && pool.page_size() > 1 && choices.OneIn(2)) {
+        pool.set_row_stride(TooFew(choices, layout));
         pool.clear_page_stride();
         return true;
       }
       if (pool.pages() == 1) pool.set_pages(2);
+      if (layout.split()) {
+        pool.set_page_stride(
+            std::uint64_t{pool.page_size()} *
+                static_cast<std::uint64_t>(layout.token_bytes) -
+            choices.Pick<std::uint32_t>({1, 2, 16}) *
+                static_cast<std::uint32_t>(layout.alignment));
+        return true;
+      }
       pool.set_page_stride(
-          std::uint64_t{pool.row_stride() != 0 ? pool.row_stride() : 656} *
+          std::uint64_t{pool.row_stride() != 0
+                            ? pool.row_stride()
+                            : static_cast<std::uint32_t>(layout.token_bytes)} *
               (pool.page_size() - 1) +
-          choices.Pick<std::uint32_t>({8, 328, 648}));
+          (layout.layout == FP8_DS_MLA
+               ? choices.Pick<std::uint32_t>({8, 328, 648})
+               : TooFew(choices, layout)));
       return true;
     default:
       return false;
@@ -98,25 +139,37 @@ bool BreakWriterCheck(WriterCheck check, Choices& choices, Pool& pool,
 
 bool BreakGatherCheck(GatherCheck check, Choices& choices, Pool& pool,
                       Gather& gather) {
+  const TokenLayout& layout = TokenLayoutOf(pool.layout());
+  const auto columns = static_cast<std::uint32_t>(layout.dst_columns());
   switch (check) {
     case GATHER_CHECK_DST_COLUMNS:
-      gather.set_dst_columns(choices.Pick<std::uint32_t>({512, 575, 577, 640}));
+      gather.set_dst_columns(
+          columns == 576
+              ? choices.Pick<std::uint32_t>({512, 575, 577, 640})
+              : choices.Pick<std::uint32_t>(
+                    {columns / 2, columns - 1, columns + 1, columns + 64}));
       gather.clear_dst_row_stride();
       return true;
     case GATHER_CHECK_DST_DTYPE:
-      gather.set_output(choices.Pick<DType>({F16, F32, U8}));
+      gather.set_output(
+          choices.Pick<DType>({F16, F32, layout.copied ? BF16 : U8}));
       gather.clear_dst_row_stride();
       return true;
     case GATHER_CHECK_ROW_BYTES:
       ForeignRow(choices, pool);
       return true;
     case GATHER_CHECK_BATCH:
-      switch (choices.Below(4)) {
+      switch (choices.Below(layout.copied ? 2 : 4)) {
         case 0:
           gather.mutable_block_table()->set_rows(gather.block_table().rows() +
                                                  1);
           break;
         case 1:
+          if (layout.copied) {
+            gather.add_workspace_starts(
+                static_cast<std::int32_t>(gather.dst_rows()));
+            break;
+          }
           if (gather.workspace_starts_size() > 0) {
             gather.mutable_workspace_starts()->RemoveLast();
             break;
@@ -137,14 +190,19 @@ bool BreakGatherCheck(GatherCheck check, Choices& choices, Pool& pool,
       return true;
     case GATHER_CHECK_ALIGNMENT:
       if (gather.dst_rows() > 1 && choices.OneIn(2)) {
-        gather.set_dst_row_stride(576 + choices.Pick<std::uint32_t>({1, 2, 4}));
+        gather.set_dst_row_stride(
+            columns + (layout.copied ? choices.Pick<std::uint32_t>({1, 2, 3})
+                                     : choices.Pick<std::uint32_t>({1, 2, 4})));
         return true;
       }
       MisalignPool(choices, pool);
       return true;
     case GATHER_CHECK_OVERLAP:
       if (gather.dst_rows() < 2) return false;
-      gather.set_dst_row_stride(choices.Pick<std::uint32_t>({568, 512, 8}));
+      gather.set_dst_row_stride(
+          columns == 576
+              ? choices.Pick<std::uint32_t>({568, 512, 8})
+              : choices.Pick<std::uint32_t>({columns - 8, columns / 2, 8}));
       return true;
     default:
       return false;

@@ -5,16 +5,15 @@
 #include <utility>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "corpus/values.h"
 #include "google/protobuf/repeated_field.h"
+#include "properties/layout_pool.h"
 #include "properties/repair_parts.h"
 
 namespace mlafuzz {
 namespace {
 
-constexpr std::uint32_t kRowBytes = 656;
-constexpr std::uint32_t kLatent = 512;
-constexpr std::uint32_t kDstColumns = 576;
 // Gaps larger than this add bytes and no behaviour.
 constexpr std::uint32_t kMaxGap = 4096;
 
@@ -39,10 +38,13 @@ void Truncate(google::protobuf::RepeatedPtrField<T>* list, int size) {
   while (list->size() > size) list->RemoveLast();
 }
 
-// Makes the slots that are not negative distinct.
-void RepairSlots(Integers& slots, std::int64_t n, std::uint32_t max_tokens) {
+// Makes the slots that are not negative distinct, unless the layout's writers
+// take any.
+void RepairSlots(Integers& slots, std::int64_t n, std::uint32_t max_tokens,
+                 bool any) {
   Truncate(slots.mutable_values(), static_cast<int>(max_tokens));
   if (slots.count() > max_tokens) slots.set_count(max_tokens);
+  if (any) return;
   const std::int64_t literal = slots.values_size();
   const std::int64_t tokens = std::max<std::int64_t>(slots.count(), literal);
   bool negative = true;
@@ -135,7 +137,10 @@ class GatherRepair {
         page_size_(pool.page_size()),
         pages_(pool.pages()),
         dst_rows_(gather.dst_rows()),
-        requests_(gather.workspace_starts_size()),
+        // The last entry may be an end.
+        requests_(
+            std::max(0, gather.workspace_starts_size() -
+                            (TokenLayoutOf(pool.layout()).copied ? 1 : 0))),
         lens_(gather.seq_lens_size() > 0),
         limits_(limits) {}
 
@@ -164,11 +169,11 @@ class GatherRepair {
       if (i < gather_.seq_lens_size()) rows = gather_.seq_lens(i);
     } else {
       first = std::min(first, dst_rows_);
-      rows =
-          (i + 1 < requests_ ? std::min<std::int64_t>(
-                                   gather_.workspace_starts(i + 1), dst_rows_)
-                             : dst_rows_) -
-          first;
+      rows = (i + 1 < gather_.workspace_starts_size()
+                  ? std::min<std::int64_t>(gather_.workspace_starts(i + 1),
+                                           dst_rows_)
+                  : dst_rows_) -
+             first;
     }
     return {first, std::max<std::int64_t>(rows, 0),
             i < gather_.seq_starts_size() ? gather_.seq_starts(i) : 0};
@@ -366,33 +371,35 @@ CaseLimits LimitsOf(const GeneratorOptions& options) {
 
 void RepairPool(Pool& pool, const GeneratorOptions& options) {
   const CaseLimits limits = LimitsOf(options);
-  if (pool.layout() != LAYOUT_UNSPECIFIED && pool.layout() != FP8_DS_MLA) {
-    pool.clear_layout();
-  }
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const auto token = static_cast<std::uint32_t>(layout.token_bytes);
+  const auto alignment = static_cast<std::uint32_t>(layout.alignment);
+  SetLayout(options.layout, pool);
   pool.set_page_size(std::clamp(pool.page_size(), 1u, limits.page_size));
   pool.set_pages(std::clamp<std::uint32_t>(
       pool.pages(), 1,
       std::max<std::uint64_t>(1, limits.slots / pool.page_size())));
   if (pool.row_bytes() != 0 &&
-      (!options.invalid || pool.row_bytes() > 2 * kRowBytes)) {
+      (!options.invalid || pool.row_bytes() > 2 * token)) {
     pool.clear_row_bytes();
   }
-  const std::uint32_t row =
-      pool.row_bytes() != 0 ? pool.row_bytes() : kRowBytes;
-  pool.set_row_stride(RepairStride(pool.row_stride(), row, 8, options.invalid));
-  const std::uint64_t row_stride =
-      pool.row_stride() != 0 ? pool.row_stride() : row;
-  const std::uint64_t dense = row_stride * pool.page_size();
+  const std::uint32_t row = pool.row_bytes() != 0 ? pool.row_bytes() : token;
+  pool.set_row_stride(
+      layout.split()
+          ? 0
+          : RepairStride(pool.row_stride(), row, alignment, options.invalid));
+  const std::uint64_t dense = PlainPageStride(pool);
   if (pool.page_stride() > dense + 4 * kMaxGap ||
       (!options.invalid && pool.page_stride() < dense)) {
     pool.clear_page_stride();
   }
-  if (!options.invalid && pool.page_stride() % 8 != 0) {
-    pool.set_page_stride((pool.page_stride() + 7) / 8 * 8);
+  if (!options.invalid && pool.page_stride() % alignment != 0) {
+    pool.set_page_stride((pool.page_stride() + alignment - 1) / alignment *
+                         alignment);
   }
   if (pool.offset() > 4 * kMaxGap) pool.set_offset(pool.offset() % kMaxGap);
-  if (!options.invalid && pool.offset() % 8 != 0) {
-    pool.set_offset(pool.offset() / 8 * 8);
+  if (!options.invalid && pool.offset() % alignment != 0) {
+    pool.set_offset(pool.offset() / alignment * alignment);
   }
   if (pool.has_fill()) {
     Fill& fill = *pool.mutable_fill();
@@ -414,7 +421,11 @@ void RepairPool(Pool& pool, const GeneratorOptions& options) {
 void RepairWrite(Write& write, const Pool& pool,
                  const GeneratorOptions& options) {
   const CaseLimits limits = LimitsOf(options);
-  RepairSlots(*write.mutable_slots(), Slots(pool), limits.tokens);
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const auto codes = static_cast<std::uint32_t>(layout.codes);
+  const auto rope = static_cast<std::uint32_t>(layout.rope);
+  RepairSlots(*write.mutable_slots(), Slots(pool), limits.tokens,
+              TakesAnySlot(options.layout));
   const std::int64_t tokens = std::max<std::int64_t>(
       write.slots().count(), write.slots().values_size());
   if (write.input() != DTYPE_UNSPECIFIED && write.input() != BF16 &&
@@ -422,15 +433,17 @@ void RepairWrite(Write& write, const Pool& pool,
     write.clear_input();
   }
   if (write.latent_dim() != 0 &&
-      (!options.invalid || write.latent_dim() > 2 * kLatent)) {
+      (!options.invalid || write.latent_dim() > 2 * codes)) {
     write.clear_latent_dim();
   }
-  if (write.pe_dim() != 0 && write.pe_dim() != 64 &&
-      (!options.invalid || write.pe_dim() > 256)) {
-    write.set_pe_dim(64);
+  // fp8_ds_mla has rows without rope too.
+  const bool known = write.pe_dim() == rope ||
+                     (write.pe_dim() == 0 && layout.layout == FP8_DS_MLA);
+  if (!known && (!options.invalid || write.pe_dim() > 256)) {
+    write.set_pe_dim(rope);
   }
   const std::uint32_t latent =
-      write.latent_dim() != 0 ? write.latent_dim() : kLatent;
+      write.latent_dim() != 0 ? write.latent_dim() : codes;
   // Missing source rows are a class of their own; a short stride (rows that
   // overlap in the source) is nothing that a caller makes.
   std::int32_t surplus = std::min(write.surplus_rows(), 64);
@@ -472,24 +485,34 @@ void RepairGather(Gather& gather, const Pool& pool,
                   const GeneratorOptions& options) {
   const CaseLimits limits = LimitsOf(options);
   if (gather.dst_rows() > limits.dst_rows) gather.set_dst_rows(limits.dst_rows);
-  if (gather.output() != DTYPE_UNSPECIFIED && gather.output() != BF16 &&
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const auto plain = static_cast<std::uint32_t>(layout.dst_columns());
+  if (gather.output() != DTYPE_UNSPECIFIED &&
+      gather.output() != layout.dst_dtype() &&
       (!options.invalid || !DType_IsValid(gather.output()))) {
     gather.clear_output();
   }
   if (gather.dst_columns() != 0 &&
-      (!options.invalid || gather.dst_columns() > 2 * kDstColumns)) {
+      (!options.invalid || gather.dst_columns() > 2 * plain)) {
     gather.clear_dst_columns();
   }
   const std::uint32_t columns =
-      gather.dst_columns() != 0 ? gather.dst_columns() : kDstColumns;
-  gather.set_dst_row_stride(
-      RepairStride(gather.dst_row_stride(), columns, 8, options.invalid));
+      gather.dst_columns() != 0 ? gather.dst_columns() : plain;
+  gather.set_dst_row_stride(RepairStride(gather.dst_row_stride(), columns,
+                                         layout.copied ? 4 : 8,
+                                         options.invalid));
+  if (layout.layout != FP8_DS_MLA) gather.clear_nope();
+  if (layout.copied) {
+    gather.clear_seq_lens();
+    gather.clear_seq_starts();
+    if (gather.workspace_starts_size() == 0) gather.add_workspace_starts(0);
+  }
 
   Truncate(gather.mutable_workspace_starts(),
            static_cast<int>(limits.requests));
   Truncate(gather.mutable_seq_lens(), static_cast<int>(limits.requests));
   Truncate(gather.mutable_seq_starts(), static_cast<int>(limits.requests));
-  const int requests = gather.workspace_starts_size();
+  const int requests = gather.workspace_starts_size() - (layout.copied ? 1 : 0);
   Table& table = *gather.mutable_block_table();
   if (!options.invalid) {
     table.set_rows(static_cast<std::uint32_t>(requests));
@@ -575,7 +598,9 @@ void RepairCase(Case& c, const GeneratorOptions& options) {
     AlignForDecode(pool);
   }
   const std::uint32_t row =
-      pool.row_bytes() != 0 ? pool.row_bytes() : kRowBytes;
+      pool.row_bytes() != 0 ? pool.row_bytes()
+                            : static_cast<std::uint32_t>(
+                                  TokenLayoutOf(options.layout).token_bytes);
   auto* steps = c.mutable_steps();
   int kept = 0;
   for (int i = 0; i < steps->size(); ++i) {
@@ -595,7 +620,7 @@ void RepairCase(Case& c, const GeneratorOptions& options) {
         if (keep) RepairConvert(*step.mutable_convert(), pool, options);
         break;
       case Step::kDecode:
-        keep &= options.decode;
+        keep &= options.decode && options.layout == FP8_DS_MLA;
         if (keep) RepairDecode(*step.mutable_decode(), pool, options);
         break;
       case Step::kPatch: {

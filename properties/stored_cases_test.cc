@@ -79,6 +79,37 @@ TEST(StoredCases, Small) {
 TEST(StoredCases, Regressions) {
   ExpectRight("builtin", "corpus/regressions", {.relations = true});
 }
+// Those of other layouts: on the target that their names begin with.
+TEST(StoredCases, Layouts) {
+  const std::pair<const char*, const char*> targets[] = {
+      {"indexer-256", "builtin:indexer-256"}, {"indexer", "builtin:indexer"},
+      {"dsv4_1", "builtin:dsv4_1"},           {"dsv4", "builtin:dsv4"},
+      {"nope-row", "builtin:nope-row"},
+  };
+  const std::unique_ptr<Executor> executor = MakeHostExecutor();
+  for (const std::string& path : CasesIn("corpus/layouts")) {
+    SCOPED_TRACE(path);
+    const std::string name = std::filesystem::path(path).stem().string();
+    const auto* const found =
+        std::find_if(std::begin(targets), std::end(targets),
+                     [&](auto& t) { return name.rfind(t.first, 0) == 0; });
+    ASSERT_NE(found, std::end(targets));
+    absl::StatusOr<TargetSet> set = MakeTargetSet(found->second);
+    ASSERT_TRUE(set.ok());
+    CaseChecker checker(*set, *executor);
+    CaseResult result;
+    const Case c = Read(path);
+    ASSERT_TRUE(checker.CheckCase(c, {.all_relations = true}, &result).ok());
+    int passed = 0;
+    for (const Check& check : result.checks) {
+      EXPECT_FALSE(IsFailure(check.verdict))
+          << check.property << ": " << check.detail;
+      EXPECT_NE(check.verdict, Verdict::kUnspecified) << check.detail;
+      passed += check.verdict == Verdict::kPass;
+    }
+    EXPECT_GT(passed, 0);
+  }
+}
 TEST(StoredCases, Large) { ExpectRight("builtin", "corpus/large", {}); }
 
 TEST(StoredCases, DecodesInEveryArithmetic) {

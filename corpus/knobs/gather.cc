@@ -61,6 +61,7 @@ void CacheRowKnobs(const std::uint8_t* row, Found& found) {
 
 void GatherKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   const PoolImage& pool = image.pool;
+  if (pool.layout != FP8_DS_MLA) return;
   const Tensor* dst = step.Find(TensorId::kDst);
   const Tensor* table = step.Find(TensorId::kBlockTable);
   const Tensor* starts = step.Find(TensorId::kWorkspaceStarts);

@@ -11,7 +11,8 @@ namespace mlafuzz::knobs {
 
 // What the classes of several kernels look at, and the finder of each kernel.
 
-// Of the only layout: FP8_DS_MLA.
+// Of FP8_DS_MLA: classes are those of its cases, pools of other layouts have
+// none.
 inline constexpr std::int64_t kLatent = 512;
 inline constexpr std::int64_t kScalesAt = 512;
 inline constexpr std::int64_t kTailAt = 528;

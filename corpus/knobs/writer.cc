@@ -133,6 +133,7 @@ void RopeKnobs(const Tensor& pe, std::int64_t row, Found& found) {
 
 void WriteKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   const PoolImage& pool = image.pool;
+  if (pool.layout != FP8_DS_MLA) return;
   const Tensor* kv = step.Find(TensorId::kKvC);
   const Tensor* pe = step.Find(TensorId::kKPe);
   const Tensor* slots = step.Find(TensorId::kSlotMapping);

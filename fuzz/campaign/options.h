@@ -24,6 +24,7 @@ struct CampaignOptions {
   bool no_oracle = false;        // of a comparison
   bool within_bounds = false;    // of a comparison: decodes may differ so far
   std::vector<std::string> kernels;
+  Layout layout = FP8_DS_MLA;  // of the pools that the targets take
   WorkRequest::Mutator mutator = WorkRequest::STRUCTURED;
   std::uint64_t seed = 0;
   int jobs = 1;

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
+#include "corpus/contracts.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/report/junit.h"
@@ -84,10 +85,11 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   return json;
 }
 
-Json PowerJson(const Totals& totals) {
+Json PowerJson(const Totals& totals, Layout layout) {
   Json power = Json::object();
   const std::vector<Field>& fields = AllFields();
   for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    if (!RuleApplies(layout, fields[i].name)) continue;
     const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
     if (steps == 0) continue;
     power[fields[i].name] =
@@ -97,10 +99,11 @@ Json PowerJson(const Totals& totals) {
 }
 
 // One entry a field: what the campaign saw, and where it steered.
-Json PowerTableJson(const Totals& totals) {
+Json PowerTableJson(const Totals& totals, Layout layout) {
   Json table = Json::array();
   const std::vector<Field>& fields = AllFields();
   for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    if (!RuleApplies(layout, fields[i].name)) continue;
     const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
     if (steps == 0) continue;
     Json row;
@@ -241,9 +244,9 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
       one["most_ulps"] = totals.decode_most_ulps[i];
     }
   }
-  json["power"] = PowerJson(totals);
+  json["power"] = PowerJson(totals, options.layout);
   json["power_samples"] = totals.power_samples;
-  json["power_table"] = PowerTableJson(totals);
+  json["power_table"] = PowerTableJson(totals, options.layout);
   json["relations"] = Json::object();
   const std::vector<Relation>& relations = AllRelations();
   for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {

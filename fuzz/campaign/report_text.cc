@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
+#include "corpus/contracts.h"
 #include "corpus/knobs.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/progress.h"
@@ -87,7 +88,7 @@ std::string FindingText(const CampaignOptions& options,
 
 // Field by field: of the sampled steps of its kernel, how many could have seen
 // another rule; the same of cases that were made for it.
-std::string PowerText(const Totals& totals) {
+std::string PowerText(const Totals& totals, Layout layout) {
   std::string text = absl::StrCat(
       "power: share of the sampled steps of its kernel that could have seen a "
       "change of the field (",
@@ -96,6 +97,7 @@ std::string PowerText(const Totals& totals) {
   std::vector<std::string> blind;
   const std::vector<Field>& fields = AllFields();
   for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
+    if (!RuleApplies(layout, fields[i].name)) continue;
     const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
     if (steps == 0) continue;
     if (totals.power[i] == 0 && totals.made_informative[i] == 0) {
@@ -147,10 +149,15 @@ std::string GapsText(const CampaignOptions& options, const Totals& totals) {
                   KernelName(all[i].kernel)) != options.kernels.end();
     if (under_test && totals.knobs[i] == 0) knobs.push_back(all[i].name);
   }
+  // Of other layouts' cases nobody has listed any.
   std::string text =
-      absl::StrCat("value classes never exercised: ",
-                   knobs.empty() ? "none" : absl::StrJoin(knobs, ", "), "\n");
-  return text + PowerText(totals);
+      options.layout != FP8_DS_MLA
+          ? absl::StrCat("value classes: not counted for ",
+                         Layout_Name(options.layout), "\n")
+          : absl::StrCat("value classes never exercised: ",
+                         knobs.empty() ? "none" : absl::StrJoin(knobs, ", "),
+                         "\n");
+  return text + PowerText(totals, options.layout);
 }
 
 }  // namespace

@@ -83,7 +83,9 @@ int Run(const Arguments& arguments, const std::string& typed) {
   }
   // From here on there is something to report.
   CatchStopSignals();
-  if (!arguments.Has("no-infer") && HasLibrary(*targets)) {
+  // What it asks is of fp8_ds_mla alone.
+  if (!arguments.Has("no-infer") && HasLibrary(*targets) &&
+      options.layout == FP8_DS_MLA) {
     NoteContradictions(&options);
   }
   return CampaignToExitCode(options);

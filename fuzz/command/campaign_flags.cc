@@ -18,6 +18,7 @@
 #include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/session.h"
 
 namespace mlafuzz {
 namespace {
@@ -27,7 +28,7 @@ constexpr std::uint64_t kMostJobs = 1024;
 
 absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
   if (!arguments.Has("corpus")) {
-    const auto stored = StoredCases();
+    const auto stored = StoredCases(options->layout);
     if (!stored.ok()) return stored.status();
     options->corpora = {*stored};
     return absl::OkStatus();
@@ -96,6 +97,9 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
                      "\" is no flag; to run stored cases use --corpus=DIR or "
                      "`mlafuzz replay`"));
   }
+  const auto made = MakeTargets(options->targets);
+  if (!made.ok()) return made.status();
+  options->layout = LayoutOf(*made, KernelsUnderTest(options->targets));
   auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return engine.status();
   options->engine = *std::move(engine);

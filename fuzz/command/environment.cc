@@ -140,12 +140,15 @@ absl::StatusOr<std::string> BaselineProgram() {
   return found;
 }
 
-absl::StatusOr<std::string> StoredCases() {
-  const std::string found = Carried("corpus/small");
+absl::StatusOr<std::string> StoredCases(Layout layout) {
+  const std::string folder =
+      layout == FP8_DS_MLA ? "corpus/small" : "corpus/layouts";
+  const std::string found = Carried(folder);
   if (found.empty()) {
     return absl::UnavailableError(
-        "the stored cases (corpus/small) are not among this program's files; "
-        "give some with --corpus=DIR");
+        absl::StrCat("the stored cases (", folder,
+                     ") are not among this program's files; "
+                     "give some with --corpus=DIR"));
   }
   return found;
 }

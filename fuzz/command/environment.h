@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "corpus/types.pb.h"
 #include "fuzz/campaign/options.h"
 
 namespace mlafuzz {
@@ -36,8 +37,9 @@ std::string StaleGraphLibrary();
 // baselines/run_baseline; Unavailable if it was not built in.
 absl::StatusOr<std::string> BaselineProgram();
 
-// Stored cases that come with this program.
-absl::StatusOr<std::string> StoredCases();
+// Stored cases that come with this program: those of fp8_ds_mla, or those of
+// all other layouts.
+absl::StatusOr<std::string> StoredCases(Layout layout = FP8_DS_MLA);
 
 }  // namespace mlafuzz
 

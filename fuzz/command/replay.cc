@@ -1,13 +1,17 @@
 // mlafuzz replay, mlafuzz explain
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
+#include "corpus/token_layout.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/signals.h"
@@ -16,9 +20,13 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/session.h"
 
 namespace mlafuzz {
 namespace {
+
+constexpr const char* kTargetFlags[] = {"target", "writer", "gather", "convert",
+                                        "decode"};
 
 struct Setup {
   Engine engine;
@@ -129,6 +137,45 @@ void Print(const std::string& path, const CaseRun& run) {
   }
 }
 
+// Runs all cases, each layout's by themselves: where nobody names a target,
+// those that are not fp8_ds_mla on this project's kernels for them.
+absl::StatusOr<std::vector<CaseRun>> RunLayouts(const Arguments& arguments,
+                                                const Setup& setup,
+                                                const CaseArguments& cases,
+                                                bool explain) {
+  const bool named =
+      std::any_of(std::begin(kTargetFlags), std::end(kTargetFlags),
+                  [&](const char* flag) { return arguments.Has(flag); });
+  std::vector<CaseRun> runs(cases.cases.size());
+  for (const TokenLayout& layout : TokenLayouts()) {
+    CaseArguments own;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < cases.cases.size(); ++i) {
+      const Layout of = cases.cases[i].message.pool().layout();
+      if (TokenLayoutOf(of).layout != layout.layout) continue;
+      own.cases.push_back(cases.cases[i]);
+      numbers.push_back(i);
+    }
+    if (numbers.empty()) continue;
+    Setup with = setup;
+    if (!named && layout.layout != FP8_DS_MLA) {
+      with.targets.set_all(
+          absl::StrCat(IsOnDevice(setup.targets.all()) ? kOnDevice : "",
+                       BuiltinFor(layout.layout)));
+      with.kernels.clear();
+      for (const Kernel kernel : KernelsUnderTest(with.targets)) {
+        with.kernels.push_back(KernelName(kernel));
+      }
+    }
+    auto some = RunAll(with, own, explain);
+    if (!some.ok()) return some.status();
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      runs[numbers[i]] = std::move((*some)[i]);
+    }
+  }
+  return runs;
+}
+
 // The exit code of a set of runs; errors count as usage errors unless
 // something was found.
 int Judge(const std::vector<CaseRun>& runs, std::size_t errors) {
@@ -189,7 +236,7 @@ int Replay(const Arguments& arguments, const std::string&) {
   for (const std::string& error : cases.errors) UsageError(error);
   if (cases.cases.empty()) return kExitUsage;
   CatchStopSignals();
-  const auto runs = RunAll(*setup, cases, /*explain=*/false);
+  const auto runs = RunLayouts(arguments, *setup, cases, /*explain=*/false);
   if (!runs.ok()) return UsageError(runs.status());
   for (std::size_t i = 0; i < runs->size(); ++i) {
     Print(cases.cases[i].path, (*runs)[i]);
@@ -209,7 +256,7 @@ int ExplainCase(const Arguments& arguments, const std::string&) {
   for (const std::string& error : cases.errors) UsageError(error);
   if (cases.cases.empty()) return kExitUsage;
   CatchStopSignals();
-  const auto runs = RunAll(*setup, cases, /*explain=*/true);
+  const auto runs = RunLayouts(arguments, *setup, cases, /*explain=*/true);
   if (!runs.ok()) return UsageError(runs.status());
   for (std::size_t i = 0; i < runs->size(); ++i) {
     const CaseRun& run = (*runs)[i];

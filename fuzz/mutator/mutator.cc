@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "corpus/token_layout.h"
 #include "fuzz/mutator/mutate_decode.h"
+#include "properties/layout_pool.h"
 #include "properties/refused.h"
 #include "properties/repair.h"
 
@@ -82,6 +84,9 @@ std::uint32_t AnyBits(Choices& choices) {
 }
 
 void MutatePool(Pool& pool, Choices& choices, const GeneratorOptions& options) {
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const auto token = static_cast<std::uint32_t>(layout.token_bytes);
+  const auto alignment = static_cast<std::uint32_t>(layout.alignment);
   switch (choices.Below(9)) {
     case 0:
       pool.set_page_size(
@@ -92,21 +97,19 @@ void MutatePool(Pool& pool, Choices& choices, const GeneratorOptions& options) {
       pool.set_pages(1 + choices.Below(8));
       break;
     case 2:
-      pool.set_row_stride(choices.OneIn(2) ? 0 : 656 + 8 * choices.Below(16));
+      pool.set_row_stride(choices.OneIn(2) ? 0 : token + 8 * choices.Below(16));
       pool.clear_page_stride();
       break;
     case 3:
       if (choices.OneIn(2)) {
         pool.clear_page_stride();
       } else {
-        const std::uint64_t row =
-            pool.row_stride() != 0 ? pool.row_stride() : 656;
-        pool.set_page_stride(row * std::max(1u, pool.page_size()) +
-                             8 * (1 + choices.Below(16)));
+        pool.set_page_stride(PlainPageStride(pool) +
+                             alignment * (1 + choices.Below(16)));
       }
       break;
     case 4:
-      pool.set_offset(choices.OneIn(2) ? 0 : 8 * choices.Below(100));
+      pool.set_offset(choices.OneIn(2) ? 0 : alignment * choices.Below(100));
       break;
     case 5:
     case 6:
@@ -121,8 +124,17 @@ void MutatePool(Pool& pool, Choices& choices, const GeneratorOptions& options) {
     default: {
       Patch& patch = *pool.add_patches();
       patch.set_slot(choices.Below(SlotsOf(pool)));
-      if (choices.OneIn(2)) {  // a scale
-        patch.set_at(512 + 4 * choices.Below(4));
+      const bool scale = choices.OneIn(2);
+      if (scale && layout.ue8m0()) {
+        patch.set_at(static_cast<std::uint32_t>(layout.scales_at) +
+                     choices.Below(static_cast<std::uint32_t>(layout.tiles())));
+        patch.set_data(
+            std::string(1, static_cast<char>(choices.Pick<std::uint32_t>(
+                               {0, 255, 1, 254, 127, choices.Below(256)}))));
+      } else if (scale) {
+        patch.set_at(
+            static_cast<std::uint32_t>(layout.scales_at) +
+            4 * choices.Below(static_cast<std::uint32_t>(layout.tiles())));
         const std::uint32_t bits = choices.Pick<std::uint32_t>(
             {0x00000000, 0x80000000, 0x00000001, 0x007fffff, 0x00800000,
              0x7f800000, 0x7fc00000, 0xbf800000, 0x7f7fffff, 0x3f800000,
@@ -133,7 +145,7 @@ void MutatePool(Pool& pool, Choices& choices, const GeneratorOptions& options) {
         }
         patch.set_data(data);
       } else {
-        patch.set_at(choices.Below(656));
+        patch.set_at(choices.Below(token));
         patch.set_data(std::string(
             1, static_cast<char>(choices.Pick<std::uint32_t>(
                    {0x7f, 0xff, 0x80, 0x01, 0x07, choices.Below(256)}))));
@@ -212,7 +224,10 @@ void MutateWrite(Write& write, const Pool& pool, Choices& choices,
       switch (choices.Below(5)) {
         case 0:
           write.set_kv_c_row_stride(
-              choices.OneIn(2) ? 0 : 512 + 8 * choices.Below(12));
+              choices.OneIn(2) ? 0
+                               : static_cast<std::uint32_t>(
+                                     TokenLayoutOf(options.layout).codes) +
+                                     8 * choices.Below(12));
           break;
         case 1:
           write.set_k_pe_row_stride(
@@ -397,8 +412,11 @@ void MutateGather(Gather& gather, const Pool& pool, Choices& choices,
       }
       break;
     case 8:
-      gather.set_dst_row_stride(choices.OneIn(2) ? 0
-                                                 : 576 + 8 * choices.Below(9));
+      gather.set_dst_row_stride(
+          choices.OneIn(2) ? 0
+                           : static_cast<std::uint32_t>(
+                                 TokenLayoutOf(options.layout).dst_columns()) +
+                                 8 * choices.Below(9));
       break;
     default:
       gather = GenerateGather(choices, pool, options);
@@ -492,7 +510,8 @@ void MutateProgram(Case& c, Choices& choices, const GeneratorOptions& options) {
       break;
     default: {  // a new one
       Step step;
-      switch (choices.Below(options.decode ? 5 : 4)) {
+      switch (choices.Below(
+          options.decode && options.layout == FP8_DS_MLA ? 5 : 4)) {
         case 4:
           *step.mutable_decode() = GenerateDecode(choices, c.pool(), options);
           break;
@@ -510,7 +529,8 @@ void MutateProgram(Case& c, Choices& choices, const GeneratorOptions& options) {
         case 2: {
           Patch& patch = *step.mutable_patch();
           patch.set_slot(choices.Below(SlotsOf(c.pool())));
-          patch.set_at(choices.Below(656));
+          patch.set_at(choices.Below(static_cast<std::uint32_t>(
+              TokenLayoutOf(options.layout).token_bytes)));
           patch.set_data(std::string(1, static_cast<char>(choices.Below(256))));
           break;
         }

@@ -13,7 +13,8 @@ namespace mlafuzz {
 
 CaseFuzzer::CaseFuzzer(const GeneratorOptions& options) : options_(options) {
   Targets targets;
-  if (const char* name = std::getenv("MLAFUZZ_TARGET")) targets.set_all(name);
+  const char* name = std::getenv("MLAFUZZ_TARGET");
+  targets.set_all(name != nullptr ? name : BuiltinFor(options.layout));
   auto session = Session::Create(targets);
   if (!session.ok()) {
     std::fprintf(stderr, "MLAFUZZ_TARGET: %s\n",
@@ -21,6 +22,7 @@ CaseFuzzer::CaseFuzzer(const GeneratorOptions& options) : options_(options) {
     std::exit(2);
   }
   session_ = *std::move(session);
+  options_.layout = LayoutOf(session_->targets(), kAllKernels);
 }
 
 int CaseFuzzer::OneInput(const std::uint8_t* data, std::size_t size) {

@@ -15,8 +15,9 @@ namespace mlafuzz {
 GeneratorOptions FuzzedKernels();
 
 // What the standalone fuzz targets share: an input is a case (binary or text),
-// checked against the target that $MLAFUZZ_TARGET names (default: builtin). A
-// failure is explained on stderr and aborts, as engines expect.
+// checked against the target that $MLAFUZZ_TARGET names (default: this
+// project's of the layout). A failure is explained on stderr and aborts, as
+// engines expect.
 class CaseFuzzer {
  public:
   explicit CaseFuzzer(const GeneratorOptions& options);

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
+#include "corpus/token_layout.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/known_causes.h"
@@ -42,6 +43,8 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
       Session::Create(request.targets());
   if (!session.ok()) return session.status();
   mode->session_ = *std::move(session);
+  mode->generator_.layout =
+      LayoutOf(mode->session_->targets(), KernelsUnderTest(request.targets()));
   mode->foreign_ = AnyForeign(request.targets());
   if (request.diff()) {
     auto diff = DiffPair::Create(request.targets(), request.other());
@@ -121,6 +124,8 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
 
 // Stored cases of other kernels say nothing of the one under test.
 bool FuzzMode::CallsKernelUnderTest(const Case& c) const {
+  if (TokenLayoutOf(c.pool().layout()).layout != generator_.layout)
+    return false;
   for (const Step& step : c.steps()) {
     if ((step.has_write() && generator_.writer) ||
         (step.has_gather() && generator_.gather) ||

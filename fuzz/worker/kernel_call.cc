@@ -30,7 +30,7 @@ KernelCall::KernelCall(const TargetSet& targets, const CaseImage& image)
   const PoolImage& pool = image.pool;
   pool_.bytes.assign(pool.bytes.begin() + pool.offset, pool.bytes.end());
   pool_.shape = {pool.pages, pool.page_size, pool.row_bytes};
-  pool_.strides = {pool.page_stride, pool.row_stride, 1};
+  pool_.strides = {pool.page_stride, pool.token_stride(), 1};
   pool_.tensor = {pool_.bytes.data(), {kDLCPU, 0},          3, DataType(U8),
                   pool_.shape.data(), pool_.strides.data(), 0};
   views_.resize(image.steps[0].tensors.size());
@@ -72,7 +72,8 @@ CallResult KernelCall::Run() {
     return target->Gather(
         {layout, &pool_.tensor, Find(TensorId::kDst),
          Find(TensorId::kBlockTable), Find(TensorId::kWorkspaceStarts),
-         Find(TensorId::kSeqLens), Find(TensorId::kSeqStarts), false},
+         Find(TensorId::kSeqLens), Find(TensorId::kSeqStarts), false,
+         Find(TensorId::kDstScales)},
         {});
   }
   if (step.kernel == Kernel::kDecode) {

@@ -127,8 +127,10 @@ std::vector<Kernel> KernelsUnderTest(const Targets& targets) {
   return kernels;
 }
 
-GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels) {
+GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
+                              Layout layout) {
   GeneratorOptions options;
+  options.layout = layout;
   const auto has = [kernels](const char* name) {
     return std::find(kernels.begin(), kernels.end(), name) != kernels.end();
   };
@@ -137,6 +139,27 @@ GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels) {
   options.convert = has("convert");
   options.decode = has("decode");
   return options;
+}
+
+Layout LayoutOf(const TargetSet& targets, absl::Span<const Kernel> kernels) {
+  for (const Kernel kernel : kernels) {
+    const Target* target = targets.For(kernel);
+    if (kernel == Kernel::kConvert || target == nullptr) continue;
+    const Layout layout = target->contract().layout();
+    return layout == LAYOUT_UNSPECIFIED ? FP8_DS_MLA : layout;
+  }
+  return FP8_DS_MLA;
+}
+
+std::string BuiltinFor(Layout layout) {
+  for (const TargetInfo& info : AllTargets()) {
+    if (!absl::StartsWith(info.name, "builtin")) continue;
+    const auto set = MakeTargetSet(info.name);
+    if (set.ok() && LayoutOf(*set, {Kernel::kWriter}) == layout) {
+      return info.name;
+    }
+  }
+  return "builtin";
 }
 
 }  // namespace mlafuzz

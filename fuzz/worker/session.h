@@ -60,8 +60,16 @@ void AddTargetMaker(TargetMaker maker);
 // several targets, the union.
 std::vector<Kernel> KernelsUnderTest(const Targets& targets);
 
-// Which kernels generated cases call.
-GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels);
+// Which kernels generated cases call, on pools of which layout.
+GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
+                              Layout layout = FP8_DS_MLA);
+
+// Of the pools that the targets of these kernels take: the first's that has
+// any. Index conversion has none.
+Layout LayoutOf(const TargetSet& targets, absl::Span<const Kernel> kernels);
+
+// The first target of this project that takes pools of the layout.
+std::string BuiltinFor(Layout layout);
 
 }  // namespace mlafuzz
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
+#include "corpus/token_layout.h"
 #include "fuzz/mutator/mutator.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/session.h"
@@ -50,7 +51,10 @@ bool Testable(const std::string& cause) {
 class Supply {
  public:
   Supply(const Case& own, const std::string& kernel, std::uint64_t seed)
-      : own_(own), options_(GeneratorFor({&kernel, 1})), seed_(seed) {}
+      : own_(own),
+        options_(GeneratorFor({&kernel, 1},
+                              TokenLayoutOf(own.pool().layout()).layout)),
+        seed_(seed) {}
 
   Case Next(const CauseKeys& causes) {
     Choices choices(seed_ * 0x9e3779b97f4a7c15u + number_);
@@ -71,14 +75,14 @@ class Supply {
 
  private:
   // Numbers of the fields that cases can be made for, each once.
-  static std::vector<int> FieldsOf(const CauseKeys& causes) {
+  std::vector<int> FieldsOf(const CauseKeys& causes) const {
     std::vector<int> fields;
     for (const std::string& cause : causes) {
       for (const absl::string_view part :
            absl::StrSplit(WithoutKernel(cause), '+')) {
         const int field =
             FieldNumber(std::string(part.substr(0, part.find('='))));
-        if (field >= 0 && CanGenerateFor(field) &&
+        if (field >= 0 && CanGenerateFor(field, options_.layout) &&
             std::find(fields.begin(), fields.end(), field) == fields.end()) {
           fields.push_back(field);
         }

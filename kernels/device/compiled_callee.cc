@@ -74,7 +74,8 @@ class Compiled : public wire::Callee {
                  .workspace_starts = tensors.Find(wire::kWorkspaceStarts),
                  .seq_lens = tensors.Find(wire::kSeqLens),
                  .seq_starts = tensors.Find(wire::kSeqStarts),
-                 .nope = call.nope != 0},
+                 .nope = call.nope != 0,
+                 .dst_scales = tensors.Find(wire::kDstScales)},
                 context),
             common);
       case wire::kConvert:

@@ -60,7 +60,8 @@ enum : std::uint32_t {
   kSinks,
   kAttention,
   kLse,
-  kTrace
+  kTrace,
+  kDstScales
 };
 
 }  // namespace mlafuzz::wire

@@ -63,6 +63,7 @@ std::int32_t Library::MakeCall(const Call& call, const MlafuzzCall& common,
       args.workspace_starts = tensors.Find(kWorkspaceStarts);
       args.seq_lens = tensors.Find(kSeqLens);
       args.seq_starts = tensors.Find(kSeqStarts);
+      args.dst_scales = tensors.Find(kDstScales);
       return gather(&common, &args);
     }
     case kConvert: {

@@ -14,7 +14,8 @@ static_assert(static_cast<int>(TensorId::kKvC) == 0 &&
               static_cast<int>(TensorId::kQ) == 12 &&
               static_cast<int>(TensorId::kAttention) == 16 &&
               static_cast<int>(TensorId::kLse) == 17 &&
-              static_cast<int>(TensorId::kTrace) == 18);
+              static_cast<int>(TensorId::kTrace) == 18 &&
+              static_cast<int>(TensorId::kDstScales) == 19);
 
 template <typename T>
 void Append(const T& value, std::string& bytes) {
@@ -80,6 +81,7 @@ CallResult WireEncoder::Gather(const GatherArgs& args,
   Add(TensorId::kWorkspaceStarts, args.workspace_starts);
   Add(TensorId::kSeqLens, args.seq_lens);
   Add(TensorId::kSeqStarts, args.seq_starts);
+  Add(TensorId::kDstScales, args.dst_scales);
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
   call.nope = args.nope ? 1 : 0;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "gtest/gtest.h"
 #include "oracle/layout.h"
 
@@ -80,6 +81,47 @@ TEST(PageLayout, TheInlineRowIsTheOneOfCases) {
   EXPECT_EQ(kRow656.rope_at, kFp8DsMla.rope_at);
   EXPECT_EQ(kRow656.rope, kFp8DsMla.rope);
   EXPECT_EQ(kRow656.row_bytes, kFp8DsMla.row_bytes);
+}
+
+// What cases know of a layout is what the oracle does.
+TEST(PageLayout, CasesAgree) {
+  ASSERT_EQ(TokenLayouts().size(), PageLayouts().size());
+  for (std::size_t i = 0; i < TokenLayouts().size(); ++i) {
+    const TokenLayout& token = TokenLayouts()[i];
+    const PageLayout& page = *PageLayouts()[i];
+    const RowLayout& row = LayoutOf(token.layout);
+    SCOPED_TRACE(token.name);
+    EXPECT_STREQ(token.name, page.name);
+    EXPECT_EQ(token.codes, row.codes);
+    EXPECT_EQ(token.tile, row.tile);
+    EXPECT_EQ(token.scales_at, row.scales_at);
+    EXPECT_EQ(token.scale_bytes, row.scale_bytes);
+    EXPECT_EQ(token.rope, row.rope);
+    if (token.rope > 0) EXPECT_EQ(token.rope_at, row.rope_at);
+    EXPECT_EQ(token.row_bytes, row.row_part);
+    EXPECT_EQ(token.token_bytes, row.row_bytes);
+    EXPECT_EQ(token.page_multiple, page.page_multiple);
+    EXPECT_EQ(token.copied, row.copied);
+    EXPECT_EQ(token.dst_columns(), row.columns());
+  }
+}
+
+// Each byte of a token belongs to one part.
+TEST(PageLayout, PartsOfATokenAddUp) {
+  for (const TokenLayout& token : TokenLayouts()) {
+    const RowLayout& row = LayoutOf(token.layout);
+    SCOPED_TRACE(token.name);
+    int bytes[4] = {};
+    for (int i = 0; i < row.row_bytes; ++i) {
+      ++bytes[static_cast<int>(row.PartOf(i))];
+    }
+    EXPECT_EQ(bytes[static_cast<int>(RowLayout::Part::kCodes)], row.codes);
+    EXPECT_EQ(bytes[static_cast<int>(RowLayout::Part::kScales)],
+              row.tiles() * row.scale_bytes);
+    EXPECT_EQ(bytes[static_cast<int>(RowLayout::Part::kRope)], 2 * row.rope);
+    EXPECT_EQ(bytes[static_cast<int>(RowLayout::Part::kPadding)],
+              token.layout == DSV4_FOOTER_584 ? 1 : 0);
+  }
 }
 
 }  // namespace

@@ -119,7 +119,10 @@ class Inference {
   absl::Status Ask() {
     const std::vector<Field>& fields = AllFields();
     for (int number = 0; number < static_cast<int>(fields.size()); ++number) {
-      if (fields[static_cast<std::size_t>(number)].kernel != kernel_) continue;
+      const Field& field = fields[static_cast<std::size_t>(number)];
+      if (field.kernel != kernel_ || !RuleApplies(FP8_DS_MLA, field.name)) {
+        continue;
+      }
       options_.progress();
       std::vector<Probe> own = ProbesFor(number, options_.probes_per_field,
                                          options_.seed, declared_);

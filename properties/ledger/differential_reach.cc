@@ -65,7 +65,7 @@ Reach ReachByDifference(const LedgerEntry& entry, const CaseImage& image,
 absl::StatusOr<Reach> DifferentialReach(const LedgerEntry& entry,
                                         const CaseImage& image, Executor& right,
                                         Executor& wrong) {
-  absl::StatusOr<Observation> builtin = RunOn("builtin", image, right);
+  absl::StatusOr<Observation> builtin = RunOn(entry.right, image, right);
   if (!builtin.ok()) return builtin.status();
   absl::StatusOr<Observation> twin = RunOn(entry.target, image, wrong);
   if (!twin.ok()) return twin.status();

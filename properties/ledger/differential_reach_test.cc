@@ -30,11 +30,13 @@ TEST_P(Differential, TriggeredIsJudgedWrongAndNothingElse) {
     const TargetSet targets = *MakeTargetSet(entry.target);
     std::unique_ptr<Executor> executor = MakeHostExecutor();
     std::unique_ptr<Executor> right = MakeHostExecutor();
-    const TargetSet builtin = *MakeTargetSet("builtin");
+    const TargetSet builtin = *MakeTargetSet(entry.right);
+    GeneratorOptions options;
+    options.layout = entry.layout;
     CaseChecker checker(targets, *executor);
     for (int i = 0; i < 40; ++i) {
       Choices choices(7000 + 40 * GetParam() + i);
-      const Case c = GenerateCase(choices, {});
+      const Case c = GenerateCase(choices, options);
       CaseResult result;
       ASSERT_TRUE(checker.CheckCase(c, {}, &result).ok());
       std::vector<Observation> expected;

@@ -19,6 +19,7 @@ std::vector<LedgerEntry> GatherFamilyEntries();
 std::vector<LedgerEntry> ConvertFamilyEntries();
 std::vector<LedgerEntry> DecodeFamilyEntries();
 std::vector<LedgerEntry> ImpostorEntries();  // no kernels at all
+std::vector<LedgerEntry> LayoutEntries();    // of other layouts
 
 // An entry that is not of the core: a kernel that follows another rule, whose
 // key names it; and one that follows none.

@@ -37,7 +37,7 @@ class Family : public testing::TestWithParam<LedgerEntry> {};
 TEST_P(Family, IsFoundAndNamed) {
   const LedgerEntry& entry = GetParam();
   const TargetSet targets = *MakeTargetSet(entry.target);
-  const TargetSet builtin = *MakeTargetSet("builtin");
+  const TargetSet builtin = *MakeTargetSet(entry.right);
   std::unique_ptr<Executor> executor = MakeHostExecutor();
   std::unique_ptr<Executor> right = MakeHostExecutor();
   CaseChecker checker(targets, *executor);
@@ -48,7 +48,9 @@ TEST_P(Family, IsFoundAndNamed) {
   int found = 0, first = 0, named = 0, triggered = 0;
   for (int seed = 0; seed < kMostCases && found < kEnough; ++seed) {
     Choices choices(seed);
-    const Case c = GenerateCase(choices, {});
+    GeneratorOptions options;
+    options.layout = entry.layout;
+    const Case c = GenerateCase(choices, options);
     CaseResult result;
     ASSERT_TRUE(
         checker

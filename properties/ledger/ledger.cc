@@ -20,17 +20,12 @@ namespace {
 
 constexpr std::int64_t kLatent = 512;
 
-const Contract& Builtin() {
-  static const Contract* const kContract = new Contract(BuiltinContract());
-  return *kContract;
-}
-
 // The contract that the wrong kernel follows, if it is one.
 std::optional<Contract> WrongContract(const LedgerEntry& entry) {
   if (entry.field.empty()) return std::nullopt;
   const std::vector<std::string> fields = absl::StrSplit(entry.field, '+');
   const std::vector<std::string> values = absl::StrSplit(entry.value, '+');
-  Contract contract = Builtin();
+  Contract contract = RightContract(entry);
   for (std::size_t i = 0; i < fields.size(); ++i) {
     bool found = false;
     for (const Kernel kernel : entry.kernels) {
@@ -96,6 +91,7 @@ class Walker {
   Walker(const LedgerEntry& entry, const CaseImage& image)
       : entry_(entry),
         image_(image),
+        right_(RightContract(entry)),
         wrong_(WrongContract(entry)),
         pool_(image.pool) {}
 
@@ -107,11 +103,11 @@ class Walker {
         ApplyPatch(step.step->patch(), pool_);
         continue;
       }
-      const Validity validity = Classify(Builtin(), image_, i).validity;
+      const Validity validity = Classify(right_, image_, i).validity;
       const bool runs =
           validity == Validity::kValid || validity == Validity::kBoundary;
       const Expectation right =
-          runs ? Expect(Builtin(), image_, i, pool_.bytes) : Expectation();
+          runs ? Expect(right_, image_, i, pool_.bytes) : Expectation();
       if (std::find(entry_.kernels.begin(), entry_.kernels.end(),
                     step.kernel) != entry_.kernels.end()) {
         reach.reached |= runs || ReachesRefused();
@@ -169,7 +165,7 @@ class Walker {
 
   bool DecodeTriggers(int index) const {
     const StepImage& step = image_.steps[index];
-    Contract contract = wrong_.has_value() ? *wrong_ : Builtin();
+    Contract contract = wrong_.has_value() ? *wrong_ : right_;
     ExpectOptions options;
     if (!wrong_.has_value() && !WrongDecodeOf(entry_, &contract, &options)) {
       return false;
@@ -179,7 +175,7 @@ class Walker {
       return true;  // refuses
     }
     return DecodesApart(
-        ExpectDecode(Builtin(), image_, index, pool_.bytes),
+        ExpectDecode(right_, image_, index, pool_.bytes),
         ExpectDecode(contract, image_, index, pool_.bytes, options));
   }
 
@@ -200,7 +196,7 @@ class Walker {
   bool NeedsOutput(int index) const {
     const oracle::ObservedRows before(image_.steps[index], {});
     const DecodeExpectation right =
-        ExpectDecode(Builtin(), image_, index, pool_.bytes);
+        ExpectDecode(right_, image_, index, pool_.bytes);
     for (std::int64_t row = 0; row < right.rows(); ++row) {
       if (!before.RowMatches(right, row)) return true;
     }
@@ -220,6 +216,7 @@ class Walker {
 
   const LedgerEntry& entry_;
   const CaseImage& image_;
+  const Contract right_;
   const std::optional<Contract> wrong_;
   PoolImage pool_;
 };
@@ -254,12 +251,20 @@ const std::vector<LedgerEntry>& Ledger() {
     for (const auto part :
          {WriterEntries, WriterFamilyEntries, GatherEntries,
           GatherFamilyEntries, ConvertEntries, ConvertFamilyEntries,
-          DecodeEntries, DecodeFamilyEntries, ImpostorEntries}) {
+          DecodeEntries, DecodeFamilyEntries, LayoutEntries, ImpostorEntries}) {
       for (LedgerEntry& entry : part()) all->push_back(std::move(entry));
     }
     return all;
   }();
   return *kLedger;
+}
+
+Contract RightContract(const LedgerEntry& entry) {
+  Contract contract = BuiltinContract(entry.layout);
+  if (entry.right == "builtin:indexer-ue8m0") {
+    contract.mutable_writer()->set_scale(WriterContract::POW2_CEIL);
+  }
+  return contract;
 }
 
 std::vector<LedgerEntry> CoreLedger() {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "corpus/contract.pb.h"
 #include "corpus/image.h"
 
 namespace mlafuzz {
@@ -35,6 +36,10 @@ struct LedgerEntry {
   // A key that is true of it as well, but of which few cases speak: lanes that
   // raise the maximum have been read first.
   std::string true_as_well;
+  // Of the pools that it takes, and the target that does right what it does
+  // wrong.
+  Layout layout = FP8_DS_MLA;
+  std::string right = "builtin";
 };
 
 // One entry for every wrong target of AllTargets().
@@ -56,7 +61,10 @@ struct Reach {
   bool foreign = false;
 };
 
-// For a case of valid, boundary and invalid steps under BuiltinContract().
+// What the right target of an entry promises.
+Contract RightContract(const LedgerEntry& entry);
+
+// For a case of valid, boundary and invalid steps under RightContract().
 Reach ReachOf(const LedgerEntry& entry, const CaseImage& image);
 
 }  // namespace mlafuzz

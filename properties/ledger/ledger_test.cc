@@ -42,7 +42,7 @@ TEST(LedgerTest, FieldsAreContractFields) {
   for (const LedgerEntry& entry : Ledger()) {
     if (entry.field.empty()) continue;
     const std::vector<Neighbour> all =
-        Neighbours(BuiltinContract(), entry.kernels[0]);
+        Neighbours(RightContract(entry), entry.kernels[0]);
     const std::vector<std::string> fields = absl::StrSplit(entry.field, '+');
     const std::vector<std::string> values = absl::StrSplit(entry.value, '+');
     ASSERT_EQ(fields.size(), values.size()) << entry.target;

@@ -2,12 +2,18 @@
 
 #include "corpus/codec.h"
 #include "corpus/image.h"
+#include "corpus/token_layout.h"
 #include "properties/repair.h"
 
 namespace mlafuzz::minimize {
 namespace {
 
-constexpr GeneratorOptions kAny = {.decode = true, .small = false};
+// What may stand in a case like this one.
+GeneratorOptions AnyOf(const Case& c) {
+  GeneratorOptions options = {.decode = true, .small = false};
+  options.layout = TokenLayoutOf(c.pool().layout()).layout;
+  return options;
+}
 
 }  // namespace
 
@@ -24,7 +30,7 @@ Search::Search(const Case& c, const MinimizeOptions& options,
   progress_.bytes = CanonicalBinary(best_).size();
   // A case that Repair would change is not forced into its mould.
   Case repaired = best_;
-  RepairCase(repaired, kAny);
+  RepairCase(repaired, AnyOf(repaired));
   repairable_ = CanonicalBinary(repaired) == CanonicalBinary(best_);
 }
 
@@ -56,7 +62,7 @@ bool Search::Try(Case c) {
   if (!repairable_) return false;
   // A reduction may leave a slot or a page number out of range.
   Case repaired = c;
-  RepairCase(repaired, kAny);
+  RepairCase(repaired, AnyOf(repaired));
   Canonicalise(repaired);
   return TryAsIs(repaired);
 }

@@ -37,7 +37,9 @@ std::int64_t Items(const StepImage& step) {
     case Kernel::kWriter:
       return step.Find(TensorId::kSlotMapping)->shape[0];
     case Kernel::kGather:
-      return step.Find(TensorId::kWorkspaceStarts)->shape[0];
+      // Where codes are copied the last entry is an end.
+      return step.Find(TensorId::kWorkspaceStarts)->shape[0] -
+             (step.Find(TensorId::kDstScales) != nullptr ? 1 : 0);
     case Kernel::kDecode:
       return step.Find(TensorId::kQ)->shape[0];
     default:
@@ -81,14 +83,17 @@ StepImage PartOf(const StepImage& whole, const Part& part, const Part& dst) {
   step.kernel = whole.kernel;
   step.step = whole.step;
   for (const Tensor& t : whole.tensors) {
-    if (t.id == TensorId::kDst) {
+    if (t.id == TensorId::kDst || t.id == TensorId::kDstScales) {
       step.tensors.push_back(RowsOf(t, dst.first, dst.count));
     } else if (t.id == TensorId::kBlockTable &&
                whole.kernel == Kernel::kConvert) {
       step.tensors.push_back(t);  // request ids number its rows
     } else if (t.id == TensorId::kWorkspaceStarts) {
       std::vector<std::int64_t> starts;
-      for (std::int64_t i = part.first; i < part.first + part.count; ++i) {
+      const std::int64_t end =
+          whole.Find(TensorId::kDstScales) != nullptr ? 1 : 0;
+      for (std::int64_t i = part.first; i < part.first + part.count + end;
+           ++i) {
         // An empty request in front may start before the part's rows.
         starts.push_back(std::clamp<std::int64_t>(
             ElementAt<std::int32_t>(t, i) - dst.first, 0, dst.count));
@@ -121,7 +126,10 @@ bool BatchSingle::Applies(const Contract& contract, const CaseImage& image,
   return RowsDisjoint(*step.Find(TensorId::kDst)) &&
          InOrder(RequestsOf(step)) &&
          contract.gather().table_row() == GatherContract::TABLE_ROW_STRIDE &&
-         contract.gather().page_tasks() != GatherContract::ROWS_ONLY;
+         contract.gather().page_tasks() != GatherContract::ROWS_ONLY &&
+         // By the codes' stride a part's scales lie elsewhere.
+         contract.gather().scale_rows() !=
+             GatherContract::SCALE_ROWS_BY_CODE_STRIDE;
 }
 
 absl::Status BatchSingle::Run(StepContext& context, Finding* finding) {
@@ -154,7 +162,9 @@ absl::Status BatchSingle::Run(StepContext& context, Finding* finding) {
       if (!t.output) continue;
       Tensor whole = t;
       whole.bytes = context.plain.outputs[i];
-      const Part& rows = t.id == TensorId::kDst ? dst_rows[p] : parts[p];
+      const Part& rows = t.id == TensorId::kDst || t.id == TensorId::kDstScales
+                             ? dst_rows[p]
+                             : parts[p];
       const Tensor expected = RowsOf(whole, rows.first, rows.count);
       if (std::string d = FirstTensorDifference(expected, expected.bytes,
                                                 observation.steps[p].outputs[i],

@@ -54,8 +54,12 @@ bool PageRelabelling::Applies(const Contract& contract, const CaseImage& image,
   const PoolImage& pool = image.pool;
   // Pages that share bytes, as where rows overlap, cannot be moved apart.
   if (pool.pages < 2 || pool.page_stride < pool.page_size * pool.row_stride ||
-      pool.page_stride <
-          (pool.page_size - 1) * pool.row_stride + pool.row_bytes) {
+      pool.page_stride < pool.page_bytes()) {
+    return false;
+  }
+  // Where pages begin is what such a rule goes by.
+  if (pool.split() && step.kernel == Kernel::kGather &&
+      contract.gather().code_loads() == GatherContract::LOADS_FROM_BOUNDARY) {
     return false;
   }
   switch (step.kernel) {

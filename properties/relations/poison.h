@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "corpus/image.h"
+#include "corpus/token_layout.h"
 #include "corpus/value_generator.h"
 #include "properties/choices.h"
 
@@ -34,7 +35,8 @@ class Poisoner {
   void ReplaceInPool(PoolImage& pool, std::int64_t at);
 
  private:
-  std::uint8_t Next(std::int64_t row_byte);
+  // `byte`: of a token of the layout; -1: of none.
+  std::uint8_t Next(const TokenLayout& layout, std::int64_t byte);
 
   Poison kind_;
   ValueGenerator words_;

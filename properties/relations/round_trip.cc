@@ -155,7 +155,7 @@ std::string CheckLatent(const StepContext& context, const StoredRow& row,
   const Tensor& kv = *context.step.Find(TensorId::kKvC);
   const Bound bound(w, g);
   for (int tile = 0; tile < kTiles; ++tile) {
-    TileValues values;
+    TileValues values(kTileValues);
     for (int i = 0; i < kTileValues; ++i) {
       values[i] = Bits16At(kv, row.token, tile * kTileValues + i);
     }
@@ -247,7 +247,9 @@ bool ReadsScalesOf(const GatherContract& gather, const WriterContract& writer) {
 bool RoundTrip::Applies(const Contract& contract, const CaseImage& image,
                         const StepImage& step) {
   const Tensor& kv = *step.Find(TensorId::kKvC);
-  return HasRows(image, step) && DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
+  // The bound is of fp32 scales and of a gather with 576 columns.
+  return image.pool.layout == FP8_DS_MLA && HasRows(image, step) &&
+         DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
          SlotsDistinct(image.pool, step) &&
          !(kv.dtype == F16 &&
            contract.writer().fp16_amax() == WriterContract::FP16_RAW_BITS);
@@ -262,7 +264,9 @@ absl::Status RoundTrip::Run(StepContext& context, Finding* finding) {
     return absl::OkStatus();
   }
   const std::vector<StoredRow> rows = StoredRows(context);
-  const Step call = GatherStep(/*nope=*/false);
+  // Outlives this: whoever asks why it failed looks at it.
+  const Step& call =
+      context.reruns.calls.emplace_back(GatherStep(/*nope=*/false));
   CaseImage image = OneStep(context);
   image.steps.push_back(GatherRows(image.pool, rows, *gather, call));
   Observation observation;
@@ -288,7 +292,8 @@ absl::Status RoundTrip::Run(StepContext& context, Finding* finding) {
 bool NopeTailThroughGather::Applies(const Contract& contract,
                                     const CaseImage& image,
                                     const StepImage& step) {
-  return step.Find(TensorId::kKPe) == nullptr && HasRows(image, step) &&
+  return image.pool.layout == FP8_DS_MLA &&
+         step.Find(TensorId::kKPe) == nullptr && HasRows(image, step) &&
          SlotsDistinct(image.pool, step) &&
          contract.writer().tail() == WriterContract::TAIL_ZERO;
 }
@@ -301,7 +306,9 @@ absl::Status NopeTailThroughGather::Run(StepContext& context,
     return absl::OkStatus();
   }
   const std::vector<StoredRow> rows = StoredRows(context);
-  const Step with_rope = GatherStep(false), without = GatherStep(true);
+  // Outlive this: whoever asks why it failed looks at them.
+  const Step& with_rope = context.reruns.calls.emplace_back(GatherStep(false));
+  const Step& without = context.reruns.calls.emplace_back(GatherStep(true));
   CaseImage image = OneStep(context);
   // Stale bytes wherever a tail will be.
   for (const StoredRow& row : rows) {

@@ -64,6 +64,7 @@ CaseImage OneStep(const StepContext& context) {
   one.pool.page_stride = context.image.pool.page_stride;
   one.pool.row_stride = context.image.pool.row_stride;
   one.pool.row_bytes = context.image.pool.row_bytes;
+  one.pool.row_part = context.image.pool.row_part;
   one.pool.offset = context.image.pool.offset;
   one.pool.bytes = context.pool_before;
   one.steps.push_back(context.step);
@@ -79,7 +80,11 @@ absl::Status Rerun(const StepContext& context,
     return s;
   }
   Reruns& kept = context.reruns;
-  kept.images.insert(kept.images.end(), images.begin(), images.end());
+  for (const CaseImage& image : images) {
+    kept.images.push_back(image);
+    // A rerun's own case may end before anybody asks why it failed.
+    kept.images.back().source = context.image.source;
+  }
   kept.observations.insert(kept.observations.end(), observations->begin(),
                            observations->end());
   for (std::size_t i = 0; i < images.size(); ++i) {
@@ -178,8 +183,15 @@ std::string FirstPoolDifference(const PoolImage& pool,
   } else if (pool.page_stride > 0 && pool.row_stride > 0) {
     const std::int64_t page = in_pool / pool.page_stride;
     const std::int64_t row = in_pool % pool.page_stride / pool.row_stride;
-    absl::StrAppend(&where, " (page ", page, ", row ", row, ", byte ",
-                    in_pool % pool.page_stride % pool.row_stride, ")");
+    const std::int64_t in_page = in_pool % pool.page_stride;
+    const std::int64_t behind = in_page - pool.page_size * pool.row_part;
+    if (pool.split() && behind >= 0) {
+      absl::StrAppend(&where, " (page ", page, ", byte ", behind,
+                      " behind its rows)");
+    } else {
+      absl::StrAppend(&where, " (page ", page, ", row ", row, ", byte ",
+                      in_page % pool.row_stride, ")");
+    }
   }
   if (a == plain.end() || b == other.end()) {
     return absl::StrCat(where, ": sizes differ");
@@ -302,7 +314,10 @@ std::vector<RequestRows> RequestsOf(const StepImage& step) {
   const Tensor* starts = step.Find(TensorId::kWorkspaceStarts);
   const Tensor* lens = step.Find(TensorId::kSeqLens);
   const Tensor* firsts = step.Find(TensorId::kSeqStarts);
-  const std::int64_t n = starts->shape[0];
+  const std::int64_t entries = starts->shape[0];
+  // Where codes are copied the last entry is the end of the last request.
+  const std::int64_t n =
+      step.Find(TensorId::kDstScales) == nullptr ? entries : entries - 1;
   for (std::int64_t i = 0; i < n; ++i) {
     std::int64_t start = ElementAt<std::int32_t>(*starts, i);
     std::int64_t rows;
@@ -312,7 +327,7 @@ std::vector<RequestRows> RequestsOf(const StepImage& step) {
       // Starts past the workspace mean its end.
       start = std::min(start, dst->shape[0]);
       const std::int64_t end =
-          i + 1 < n
+          i + 1 < entries
               ? std::min<std::int64_t>(ElementAt<std::int32_t>(*starts, i + 1),
                                        dst->shape[0])
               : dst->shape[0];

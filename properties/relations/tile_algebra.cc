@@ -7,39 +7,61 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "corpus/values.h"
+#include "corpus/token_layout.h"
 #include "properties/relations/tile_values.h"
 
 namespace mlafuzz {
 namespace {
 
-constexpr int kTiles = 4;
-constexpr std::int64_t kScalesAt = 512;
+// A stored scale as a number.
+float LoadScale(const TokenLayout& layout, const std::uint8_t* at) {
+  std::uint32_t bits;
+  if (layout.ue8m0()) {
+    // The exponent field alone. What lies at the ends is no power of two.
+    bits = std::uint32_t{*at} << 23;
+  } else {
+    std::memcpy(&bits, at, 4);
+  }
+  return std::bit_cast<float>(bits);
+}
+
+void StoreScale(const TokenLayout& layout, float scale, std::uint8_t* at) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale);
+  if (layout.ue8m0()) {
+    *at = static_cast<std::uint8_t>(bits >> 23);
+  } else {
+    std::memcpy(at, &bits, 4);
+  }
+}
 
 // Changes every tile of every stored row by `change`, which returns the new
 // values and rewrites the row's expected codes and scale; reruns and compares
 // the whole pool.
-//   change(values[128], codes[128], scale_bits)
+//   change(values[tile], codes[tile], scale)
 template <typename Change>
 absl::Status RunOnTiles(StepContext& context, const char* what,
                         const Change& change, Finding* finding) {
   const PoolImage& pool = context.image.pool;
+  const TokenLayout& layout = TokenLayoutOf(pool.layout);
   CaseImage image = OneStep(context);
   Tensor& kv = *image.steps[0].Find(TensorId::kKvC);
   std::vector<std::uint8_t> expected = context.pool_after();
   for (const StoredRow& row : StoredRows(context)) {
-    std::uint8_t* bytes = expected.data() + pool.RowAt(row.slot);
-    for (int tile = 0; tile < kTiles; ++tile) {
-      TileValues values;
-      for (int i = 0; i < kTileValues; ++i) {
-        values[i] = Bits16At(kv, row.token, tile * kTileValues + i);
+    std::uint8_t* codes = expected.data() + pool.RowAt(row.slot);
+    for (int tile = 0; tile < layout.tiles(); ++tile) {
+      TileValues values(static_cast<std::size_t>(layout.tile));
+      const int first = tile * layout.tile;
+      for (int i = 0; i < layout.tile; ++i) {
+        values[i] = Bits16At(kv, row.token, first + i);
       }
-      std::uint32_t scale;
-      std::memcpy(&scale, bytes + kScalesAt + 4 * tile, 4);
-      change(values, bytes + tile * kTileValues, scale);
-      std::memcpy(bytes + kScalesAt + 4 * tile, &scale, 4);
-      for (int i = 0; i < kTileValues; ++i) {
-        SetBits16(kv, row.token, tile * kTileValues + i, values[i]);
+      std::uint8_t* scale_at =
+          expected.data() +
+          pool.ByteAt(row.slot, layout.scales_at + tile * layout.scale_bytes);
+      float scale = LoadScale(layout, scale_at);
+      change(values, codes + first, scale);
+      StoreScale(layout, scale, scale_at);
+      for (int i = 0; i < layout.tile; ++i) {
+        SetBits16(kv, row.token, first + i, values[i]);
       }
     }
   }
@@ -78,8 +100,8 @@ bool TilePermutation::Applies(const Contract&, const CaseImage& image,
 absl::Status TilePermutation::Run(StepContext& context, Finding* finding) {
   return RunOnTiles(
       context, "tiles permuted",
-      [&](TileValues& values, std::uint8_t* codes, std::uint32_t&) {
-        for (int i = kTileValues; i > 1; --i) {
+      [&](TileValues& values, std::uint8_t* codes, float&) {
+        for (std::size_t i = values.size(); i > 1; --i) {
           const std::uint32_t j =
               context.choices.Below(static_cast<std::uint32_t>(i));
           std::swap(values[i - 1], values[j]);
@@ -100,9 +122,9 @@ absl::Status Negation::Run(StepContext& context, Finding* finding) {
   const DType dtype = context.step.Find(TensorId::kKvC)->dtype;
   return RunOnTiles(
       context, "signs flipped",
-      [&](TileValues& values, std::uint8_t* codes, std::uint32_t&) {
+      [&](TileValues& values, std::uint8_t* codes, float&) {
         if (!AllFinite(values, dtype)) return;
-        for (int i = 0; i < kTileValues; ++i) {
+        for (std::size_t i = 0; i < values.size(); ++i) {
           values[i] ^= 0x8000;
           codes[i] ^= 0x80;
         }
@@ -122,7 +144,7 @@ absl::Status PowerOfTwoScaling::Run(StepContext& context, Finding* finding) {
   const WriterContract& w = context.contract().writer();
   return RunOnTiles(
       context, "tiles times a power of two",
-      [&](TileValues& values, std::uint8_t*, std::uint32_t& scale) {
+      [&](TileValues& values, std::uint8_t*, float& scale) {
         if (!AllFinite(values, dtype)) return;
         int lowest = last_exponent + 1, highest = 0;
         for (const std::uint16_t v : values) {
@@ -154,8 +176,7 @@ absl::Status PowerOfTwoScaling::Run(StepContext& context, Finding* finding) {
           if ((v & 0x7fff) == 0) continue;
           v = static_cast<std::uint16_t>(v + (k << mantissa_bits));
         }
-        scale = std::bit_cast<std::uint32_t>(
-            std::ldexp(std::bit_cast<float>(scale), k));
+        scale = std::ldexp(scale, k);
       },
       finding);
 }

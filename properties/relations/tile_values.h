@@ -1,8 +1,8 @@
 #ifndef MLAFUZZ_PROPERTIES_RELATIONS_TILE_VALUES_H_
 #define MLAFUZZ_PROPERTIES_RELATIONS_TILE_VALUES_H_
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "corpus/contract.pb.h"
 #include "corpus/types.pb.h"
@@ -11,7 +11,7 @@
 namespace mlafuzz {
 
 // The 16-bit patterns of one tile.
-using TileValues = std::array<std::uint16_t, kTileValues>;
+using TileValues = std::vector<std::uint16_t>;
 
 // The value of a BF16 or F16 pattern; exact.
 double ValueOf(std::uint16_t bits, DType dtype);

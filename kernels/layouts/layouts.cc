@@ -1,0 +1,83 @@
+#include "kernels/layouts/layouts.h"
+
+#include "corpus/contracts.h"
+#include "kernels/layouts/page_calls.h"
+
+namespace mlafuzz {
+namespace {
+
+using kernels::Indexer132;
+using kernels::Indexer264;
+
+template <Layout kLayout>
+Contract ContractFor() {
+  return BuiltinContract(kLayout);
+}
+
+// The scale_fmt "ue8m0" of vLLM: powers of two, stored as fp32.
+Contract IndexerPow2() {
+  Contract contract = BuiltinContract(INDEXER_132);
+  contract.mutable_writer()->set_scale(WriterContract::POW2_CEIL);
+  return contract;
+}
+
+Contract Dsv4Packer() {
+  Contract contract = BuiltinContract(DSV4_FOOTER_584);
+  WriterContract& w = *contract.mutable_writer();
+  w.set_floor(WriterContract::FLOOR_ON_SCALE);
+  w.set_nan(WriterContract::NAN_CODE_7F);
+  w.set_code_division(WriterContract::CODE_DIVIDE);
+  w.set_slots(WriterContract::MINUS_ONE_SKIPPED);
+  return contract;
+}
+
+template <class Format>
+using Writer = kernels::PageWriterPolicy<Format>;
+template <class Format>
+using Gatherer = kernels::PageGatherPolicy<Format>;
+template <class Format>
+using IndexerGather = kernels::IndexerGatherPolicy<Format>;
+
+}  // namespace
+
+std::vector<CompiledTarget> LayoutTargets() {
+  return {
+      {.name = "builtin:indexer",
+       .what = "indexer K cache of 132 bytes a token, scales as computed",
+       .kernels = {.write = CallPageWriter<Writer<Indexer132>>,
+                   .gather = CallIndexerGather<IndexerGather<Indexer132>>},
+       .contract = ContractFor<INDEXER_132>},
+      {.name = "builtin:indexer-ue8m0",
+       .what = "the same, power-of-two scales",
+       .kernels = {.write = CallPageWriter<Writer<Indexer132>, true>},
+       .contract = IndexerPow2,
+       .rest = "builtin:indexer"},
+      {.name = "builtin:indexer-256",
+       .what = "indexer K cache for heads of 256: 264 bytes a token",
+       .kernels = {.write = CallPageWriter<Writer<Indexer264>>,
+                   .gather = CallIndexerGather<IndexerGather<Indexer264>>},
+       .contract = ContractFor<INDEXER_264>},
+      {.name = "builtin:dsv4",
+       .what = "DeepSeek-V4 pages with scales in the footer, as vLLM inserts",
+       .kernels = {.write = CallPageWriter<kernels::Dsv4InsertPolicy>,
+                   .gather = CallPageGather<Gatherer<kernels::Dsv4Footer584>>},
+       .contract = ContractFor<DSV4_FOOTER_584>},
+      {.name = "builtin:dsv4-packer",
+       .what = "the same, as the packers of FlashMLA and FlashInfer do",
+       .kernels = {.write = CallPageWriter<kernels::Dsv4PackerPolicy>},
+       .contract = Dsv4Packer,
+       .rest = "builtin:dsv4"},
+      {.name = "builtin:dsv4_1",
+       .what = "FlashInfer's DSV4_1: 512 codes, 16 scales in the footer",
+       .kernels = {.write = CallPageWriter<kernels::Dsv41Policy>,
+                   .gather = CallPageGather<Gatherer<kernels::Dsv41Footer528>>},
+       .contract = ContractFor<DSV4_1_FOOTER_528>},
+      {.name = "builtin:nope-row",
+       .what = "FlashInfer's 528-byte row without rope",
+       .kernels = {.write = CallPageWriter<kernels::NopeRowPolicy>,
+                   .gather = CallPageGather<Gatherer<kernels::NopeRow528>>},
+       .contract = ContractFor<NOPE_ROW_528>},
+  };
+}
+
+}  // namespace mlafuzz
