@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "corpus/contract_words.h"
+#include "corpus/contracts.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/text_format.h"
 
@@ -69,13 +70,15 @@ std::vector<ContractField> ContractFields(
     const std::string type = of->message_type()->name();
     for (int i = 0; i < of->message_type()->field_count(); ++i) {
       const FieldDescriptor& field = *of->message_type()->field(i);
+      const std::string name = absl::StrCat(part, ".", field.name());
+      if (!RuleApplies(contract.layout(), name)) continue;
       const std::string value = ValueText(rules, field);
       // A list's values speak for themselves.
       const std::string words =
           field.is_repeated() ? "" : ValueWords(type, field.name(), value);
       const std::string what = FieldWords(type, field.name());
       fields.push_back(
-          {absl::StrCat(part, ".", field.name()), value,
+          {name, value,
            absl::StrCat(what, !what.empty() && !words.empty() ? " Here: " : "",
                         words)});
     }

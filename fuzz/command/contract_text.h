@@ -21,8 +21,8 @@ struct ContractField {
   std::string meaning;  // what contract.proto says of the field and the value
 };
 
-// All fields of the messages named in `parts` ("writer", "qk"), in the order of
-// the file.
+// All fields of the messages named in `parts` ("writer", "qk") that are rules
+// of the contract's layout, in the order of the file.
 std::vector<ContractField> ContractFields(
     const Contract& contract, const std::vector<std::string>& parts);
 

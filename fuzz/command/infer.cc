@@ -12,6 +12,7 @@
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/session.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace mlafuzz {
@@ -42,6 +43,14 @@ int Run(const Arguments& arguments, const std::string&) {
   if (!targets.ok()) return Fail(targets.status());
   const auto kernels = ReadKernels(arguments, *targets);
   if (!kernels.ok()) return Fail(kernels.status());
+  const auto made = MakeTargets(*targets);
+  if (!made.ok()) return Fail(made.status());
+  const Layout layout = LayoutOf(*made, KernelsUnderTest(*targets));
+  if (layout != FP8_DS_MLA) {
+    return UsageError(absl::StrCat(
+        "infer: its questions are of fp8_ds_mla, and this target takes ",
+        Layout_Name(layout), "; `mlafuzz campaign` judges it by its contract"));
+  }
   const auto seed = arguments.Number("seed", 1);
   if (!seed.ok()) return Fail(seed.status());
   const auto engine =

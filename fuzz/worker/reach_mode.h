@@ -29,8 +29,8 @@ namespace mlafuzz {
 absl::Status MeasureReach(const WorkRequest& request, WorkerStatus& status);
 
 // The right targets that promise what `wrong` does: for each of `kernels`, the
-// first of builtin, builtin:... with the same contract; builtin where none has,
-// and for all other kernels.
+// first of builtin, builtin:... with the same contract; builtin where none has;
+// for all other kernels what `wrong` has where that is right, else builtin.
 absl::StatusOr<TargetSet> RightTwin(const TargetSet& wrong,
                                     const std::vector<Kernel>& kernels);
 
