@@ -169,6 +169,22 @@ class Call(RunnerTest):
             self.assertEqual(runner.call("gather", nope=nope, dst=dst), (_OK, ""))
             self.assertTrue((dst == value).all())
 
+    def test_a_gather_of_codes_gets_its_scales(self):
+        path = written_file(
+            "def gather(dst, dst_scales=None, **_):\n"
+            "    if dst_scales is None:\n"
+            "        return dst * 0 + 7\n"
+            "    return dst + 1, dst_scales + 0.5\n"
+        )
+        runner = self.runner(path)
+        codes, scales = np.ones((2, 128), np.uint8), np.ones((2, 1), np.float32)
+        answer = runner.call("gather", dst=codes, dst_scales=scales)
+        self.assertEqual(answer, (_OK, ""))
+        self.assertTrue((codes == 2).all() and (scales == 1.5).all())
+        values = np.ones((2, 576), np.uint16)
+        self.assertEqual(runner.call("gather", dst=values), (_OK, ""))
+        self.assertTrue((values == 7).all())
+
     def test_results_may_be_returned(self):
         for name in ("Right", "NonContiguous"):
             with self.subTest(name):

@@ -32,6 +32,7 @@ _TENSOR_NAMES = (
         5: "workspace_starts",
         6: "seq_lens",
         7: "seq_starts",
+        19: "dst_scales",
         _CACHE: "cache",
     },
     {
@@ -143,7 +144,10 @@ def _made(target, memory, arena, call, tensors, scratch, last, number):
 
 
 def _answered(function, arguments, kernel, memory):
-    outputs = {name: arguments[name] for name in memory.outputs[kernel]}
+    # dst_scales is an argument of an indexer's gather alone.
+    outputs = {
+        name: arguments[name] for name in memory.outputs[kernel] if name in arguments
+    }
     begin = time.perf_counter_ns()
     try:
         result = function(**arguments)

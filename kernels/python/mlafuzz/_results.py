@@ -3,7 +3,7 @@
 from mlafuzz._errors import BadResult
 
 # Of each kernel, in the order in which results are returned.
-OUTPUTS = (("cache",), ("dst",), ("out", "valid_count"), ("out", "lse"))
+OUTPUTS = (("cache",), ("dst", "dst_scales"), ("out", "valid_count"), ("out", "lse"))
 
 
 def store_results(memory, result, outputs):

@@ -33,6 +33,7 @@ _IDS = {
     "sinks": 15,
     "attention": 16,
     "lse": 17,
+    "dst_scales": 19,
     "cache": 0xFFFF,
 }
 # uint16 stands for bfloat16, as in modules.
