@@ -1,5 +1,6 @@
-// docs/coverage.md names parties, fields, layouts, targets, properties and tests.
-// Each must be there. Tests: this program's arguments, labels that Bazel knows.
+// docs/coverage.md names parties, fields, layouts, targets, properties and
+// tests. Each must be there. Tests: this program's arguments, labels that Bazel
+// knows.
 
 #include <algorithm>
 #include <regex>

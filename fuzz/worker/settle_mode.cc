@@ -25,11 +25,9 @@ namespace mlafuzz {
 namespace {
 
 // One cause is settled when so many further cases fail by it: more would only
-// repeat what the first few said. A claim (a rule, a fault from which a
-// prediction follows) has to be heard longer: a fault that is like it in four
-// cases is rarely so in twelve.
+// repeat what the first few said. A claim has to be heard longer
+// (Settlement::kEnoughForClaim).
 constexpr int kEnoughAlike = 4;
-constexpr int kEnoughForClaim = 12;
 // A fault that so many cases do not show again is rare; its finding's own
 // explanation stands.
 constexpr int kEnoughForOne = 60;
@@ -139,8 +137,9 @@ class Settler {
     }
     // Who reads of a relation wants to see the kernel itself go wrong.
     if (by_relation_) return Showing(causes[0]) != nullptr;
-    return settlement_.alike() >=
-               (Testable(causes[0]) ? kEnoughForClaim : kEnoughAlike) ||
+    return settlement_.alike() >= (Testable(causes[0])
+                                       ? Settlement::kEnoughForClaim
+                                       : kEnoughAlike) ||
            heard >= kEnoughForOne;
   }
 

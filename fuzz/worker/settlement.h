@@ -30,6 +30,10 @@ class Settlement {
 
   static constexpr int kProofs = 3;
   static constexpr int kForetold = 8;
+  // A claim (a rule, a fault from which a prediction follows) is settled by so
+  // many further cases that fail by it: a fault that is like it in a few is
+  // rarely so in twelve.
+  static constexpr int kEnoughForClaim = 12;
 
   // Of a case that fails. False if it shares none. `says_little`
   // (Diagnosis::says_little): it may share some by chance.
@@ -70,10 +74,12 @@ class Settlement {
   // Failing cases that share none.
   int others() const { return others_; }
   // Whether what is left may explain by chance what it does: at least as many
-  // cases fail otherwise, or one does and none of the others said much.
+  // cases fail otherwise, or half as many while it has not been heard enough,
+  // or one where none of the others said much.
   bool IsDoubtful() const {
-    const bool says_little = alike_ > 0 && telling_ == 0;
-    return says_little ? others_ > 0 : others_ >= kProofs && others_ >= alike_;
+    if (alike_ > 0 && telling_ == 0) return others_ > 0;
+    const int weight = alike_ < kEnoughForClaim ? 2 : 1;
+    return others_ >= kProofs && weight * others_ >= alike_;
   }
 
  private:

@@ -41,9 +41,24 @@ TEST(Settlement, IsInDoubtWhereAsManyFailOtherwise) {
     EXPECT_FALSE(settlement.IsDoubtful());
     settlement.Fails({"lse"});
   }
+  // Fewer are too many only for a claim that few cases were heard of.
+  for (int i = 0; i < 2 * Settlement::kProofs; ++i) {
+    EXPECT_TRUE(settlement.IsDoubtful());
+    settlement.Fails({"v"});
+  }
   EXPECT_TRUE(settlement.IsDoubtful());
-  for (int i = 0; i <= Settlement::kProofs; ++i) settlement.Fails({"v"});
+  settlement.Fails({"v"});
   EXPECT_FALSE(settlement.IsDoubtful());
+}
+
+TEST(Settlement, AClaimThatWasHeardEnoughTakesMoreToDoubt) {
+  Settlement settlement({"v"});
+  for (int i = 0; i < Settlement::kEnoughForClaim; ++i) settlement.Fails({"v"});
+  for (int i = 0; i < Settlement::kEnoughForClaim; ++i) {
+    EXPECT_FALSE(settlement.IsDoubtful());
+    settlement.Fails({"lse"});
+  }
+  EXPECT_TRUE(settlement.IsDoubtful());
 }
 
 // NaN everywhere, rows that were left as they were: by chance what a rule
