@@ -32,9 +32,9 @@ const char* CauseName(CauseVerdict verdict);  // "right", "unknown", "wrong"
 //      its own, and unknown if it has one.
 CauseVerdict CauseOf(const LedgerEntry& entry, const Failure& failure);
 
-// Of several seeds, those that found it: wrong if any is, for one wrong claim in
-// many is what a user must not read; else right if more than half are, as with
-// what is killed; else unknown.
+// Of several seeds, those that found it: wrong if any is, for one wrong claim
+// in many is what a user must not read; else right if more than half are, as
+// with what is killed; else unknown.
 CauseVerdict CauseOverSeeds(const std::vector<CauseVerdict>& verdicts);
 
 }  // namespace mlafuzz
