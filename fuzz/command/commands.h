@@ -35,6 +35,9 @@ Command LedgerCommand();
 Command SelftestCommand();
 Command InferCommand();
 Command ContractsCommand();
+Command UnitCommand();
+Command MergeCommand();
+Command CorpusCommand();
 
 const std::vector<Command>& AllCommands();
 

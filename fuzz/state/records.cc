@@ -22,6 +22,21 @@ absl::StatusOr<Record> Read(const State& state, Kind kind,
   return record;
 }
 
+// The first part that a unit names and that is missing or damaged.
+std::string MissingPart(const State& state, const Unit& unit) {
+  for (const std::string& id : unit.findings()) {
+    const auto found = ReadFoundCase(state, id);
+    if (!found.ok()) return std::string(found.status().message());
+    const auto c = state.Get(Kind::kCase, found->case_id());
+    if (!c.ok()) return std::string(c.status().message());
+  }
+  for (const std::string& id : unit.kept()) {
+    const auto c = state.Get(Kind::kCase, id);
+    if (!c.ok()) return std::string(c.status().message());
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string RecordBytes(const google::protobuf::MessageLite& record) {
@@ -81,35 +96,26 @@ absl::StatusOr<NamedEpoch> StartEpoch(State& state,
   return next;
 }
 
-absl::StatusOr<bool> IsDone(const State& state, const UnitKey& key) {
+absl::StatusOr<Units> ReadUnits(const State& state) {
   const auto ids = state.List(Kind::kUnit);
   if (!ids.ok()) return ids.status();
-  const std::string wanted = RecordBytes(key);
+  Units units;
   for (const std::string& id : *ids) {
-    const auto unit = ReadUnit(state, id);
-    // A damaged one is run again, and replaced.
-    if (unit.ok() && RecordBytes(unit->key()) == wanted &&
-        MissingParts(state, *unit).empty()) {
-      return true;
+    auto unit = ReadUnit(state, id);
+    if (!unit.ok()) {
+      units.broken.emplace_back(unit.status().message());
+      continue;
     }
+    if (const std::string missing = MissingPart(state, *unit);
+        !missing.empty()) {
+      units.broken.push_back(absl::StrCat("unit ", id, " of seed ",
+                                          unit->key().seed(), ": ", missing));
+      continue;
+    }
+    std::string key = RecordBytes(unit->key());
+    units.done.emplace(std::move(key), *std::move(unit));
   }
-  return false;
-}
-
-std::vector<std::string> MissingParts(const State& state, const Unit& unit) {
-  std::vector<std::string> missing;
-  const auto look = [&](Kind kind, const std::string& id) {
-    if (state.Get(kind, id).ok()) return true;
-    missing.push_back(absl::StrCat(KindName(kind), "/", id));
-    return false;
-  };
-  for (const std::string& id : unit.kept()) look(Kind::kCase, id);
-  for (const std::string& id : unit.findings()) {
-    if (!look(Kind::kFinding, id)) continue;
-    const auto found = ReadFoundCase(state, id);
-    if (found.ok()) look(Kind::kCase, found->case_id());
-  }
-  return missing;
+  return units;
 }
 
 }  // namespace mlafuzz

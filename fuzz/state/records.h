@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_FUZZ_STATE_RECORDS_H_
 #define MLAFUZZ_FUZZ_STATE_RECORDS_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,12 +34,14 @@ absl::StatusOr<std::optional<NamedEpoch>> NewestEpoch(const State& state);
 absl::StatusOr<NamedEpoch> StartEpoch(State& state,
                                       std::vector<std::string> cases);
 
-// Whether a unit with this key is there with all its parts, whole: damaged or
-// missing ones mean that it has to be run again.
-absl::StatusOr<bool> IsDone(const State& state, const UnitKey& key);
-
-// Parts that a unit names and that the state has not, or not whole.
-std::vector<std::string> MissingParts(const State& state, const Unit& unit);
+// The units of a state by their keys' bytes, and what is wrong with the others.
+struct Units {
+  std::map<std::string, Unit> done;
+  // Damaged, or parts of them are missing or damaged: to be run again. A
+  // sentence each.
+  std::vector<std::string> broken;
+};
+absl::StatusOr<Units> ReadUnits(const State& state);
 
 }  // namespace mlafuzz
 
