@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -208,6 +209,11 @@ class NightRun {
           continue;
         }
         ++done.units;
+        for (const std::string& id : unit.findings()) {
+          const auto found = ReadFoundCase(state_, id);
+          if (!found.ok()) return found.status();
+          tonight_.insert(NameOf(*found));
+        }
         done.cases += unit.cases();
         done.informative += unit.informative();
       }
@@ -244,6 +250,7 @@ class NightRun {
       if (const auto it = replays_.find(name); it != replays_.end()) {
         cause.replay = it->second;
       }
+      cause.found_tonight = tonight_.count(name) != 0;
       if (known_.count(name) != 0) continue;
       const auto work =
           std::find_if(work_.begin(), work_.end(), [&](const Ready& w) {
@@ -306,16 +313,16 @@ class NightRun {
     const auto red = [&](Red what, bool is, const std::string& why) {
       if (is && IsRed(config_, what)) result_.red.push_back(why);
     };
-    std::size_t fresh = 0, still = 0;
+    std::map<News, std::size_t> causes;
     for (const auto& [name, cause] : causes_) {
-      if (known_.count(name) == 0) {
-        ++fresh;
-      } else if (cause.replay != "passes") {
-        ++still;
-      }
+      ++causes[NewsOf(name, cause, known_)];
     }
-    red(NEW_CAUSE, fresh > 0, absl::StrCat(fresh, " new causes"));
-    red(STILL_FAILS, still > 0, absl::StrCat(still, " known causes"));
+    red(NEW_CAUSE, causes[News::kNew] > 0,
+        absl::StrCat("new causes: ", causes[News::kNew]));
+    red(NEW_CAUSE, causes[News::kBack] > 0,
+        absl::StrCat("causes that are back: ", causes[News::kBack]));
+    red(STILL_FAILS, causes[News::kStill] > 0,
+        absl::StrCat("causes that still fail: ", causes[News::kStill]));
     red(REGRESSION, !result_.failed_regressions.empty(),
         absl::StrCat(result_.failed_regressions.size(), " regressions failed"));
     red(GATE, result_.gate == "failed", "the ledger gate failed");
@@ -337,15 +344,15 @@ class NightRun {
   // report.json comes last: where it is the night is over.
   absl::Status Report() {
     DecideRed();
-    const std::string text = NightText(result_, causes_);
+    const std::string text = NightText(result_, causes_, known_);
     if (absl::Status s =
             WriteFileAtomically(night_.folder() + "/report.txt", text);
         !s.ok()) {
       return s;
     }
-    if (absl::Status s =
-            WriteFileAtomically(night_.folder() + "/report.json",
-                                NightJson(result_, causes_).dump(2) + "\n");
+    if (absl::Status s = WriteFileAtomically(
+            night_.folder() + "/report.json",
+            NightJson(result_, causes_, known_).dump(2) + "\n");
         !s.ok()) {
       return s;
     }
@@ -375,9 +382,10 @@ class NightRun {
   State state_;
   Night night_;
   NightResult result_;
-  std::map<CauseName, std::uint64_t> known_;
+  KnownBefore known_;
   std::map<CauseName, std::string> replays_;
-  std::map<CauseName, Cause> causes_;
+  std::set<CauseName> tonight_;
+  Causes causes_;
 };
 
 // --since: no night, only what was not known then.

@@ -26,6 +26,20 @@ std::string Line(const Cause& cause) {
 
 }  // namespace
 
+const char* NewsName(News news) {
+  switch (news) {
+    case News::kNew:
+      return "new";
+    case News::kBack:
+      return "back";
+    case News::kStill:
+      return "still failing";
+    case News::kGone:
+      return "gone";
+  }
+  return "";
+}
+
 CauseName NameOf(const FoundCase& found) {
   return {found.targets(), found.key()};
 }
@@ -35,12 +49,11 @@ std::string CauseId(const FoundCase& found) {
                       ContentId(found.targets()).substr(0, 8));
 }
 
-absl::StatusOr<std::map<CauseName, Cause>> CausesOf(
-    const State& state, const std::map<CauseName, std::uint64_t>& known,
-    std::uint64_t night) {
+absl::StatusOr<Causes> CausesOf(const State& state, const KnownBefore& known,
+                                std::uint64_t night) {
   const auto ids = state.List(Kind::kFinding);
   if (!ids.ok()) return ids.status();
-  std::map<CauseName, Cause> causes;
+  Causes causes;
   for (const std::string& id : *ids) {
     auto found = ReadFoundCase(state, id);
     if (!found.ok()) return found.status();
@@ -60,14 +73,14 @@ absl::StatusOr<std::map<CauseName, Cause>> CausesOf(
     cause.sample = *std::move(found);
     cause.case_binary = *std::move(binary);
     const auto at = known.find(name);
-    cause.first_night = at == known.end() ? night : at->second;
+    cause.first_night = at == known.end() ? night : at->second.first_night;
   }
   return causes;
 }
 
-absl::StatusOr<std::map<CauseName, std::uint64_t>> KnownCausesOf(
-    const std::string& state_path, std::uint64_t night) {
-  std::map<CauseName, std::uint64_t> known;
+absl::StatusOr<KnownBefore> KnownCausesOf(const std::string& state_path,
+                                          std::uint64_t night) {
+  KnownBefore known;
   if (night == 0) return known;
   const std::string path = NightFolder(state_path, night) + "/report.json";
   const auto text = ReadFile(path);
@@ -80,14 +93,28 @@ absl::StatusOr<std::map<CauseName, std::uint64_t>> KnownCausesOf(
         path, ": is no report of a night; name another one with --since"));
   }
   for (const auto& cause : json["causes"]) {
-    known[{cause.value("targets", ""), cause.value("key", "")}] =
-        cause.value("first_night", night);
+    known[{cause.value("targets", ""), cause.value("key", "")}] = {
+        cause.value("first_night", night),
+        cause.value("news", "") == NewsName(News::kGone)};
   }
   return known;
 }
 
+News NewsOf(const CauseName& name, const Cause& cause,
+            const KnownBefore& known) {
+  const auto it = known.find(name);
+  if (it == known.end()) return News::kNew;
+  if (!cause.found_tonight) {
+    if (cause.replay == "passes") return News::kGone;
+    // That nobody looked at it is no news.
+    if (cause.replay == "not run" && it->second.gone) return News::kGone;
+  }
+  return it->second.gone ? News::kBack : News::kStill;
+}
+
 nlohmann::ordered_json NightJson(const NightResult& result,
-                                 const std::map<CauseName, Cause>& causes) {
+                                 const Causes& causes,
+                                 const KnownBefore& known) {
   nlohmann::ordered_json json;
   json["schema_version"] = 1;
   json["night"] = result.night;
@@ -109,7 +136,7 @@ nlohmann::ordered_json NightJson(const NightResult& result,
   for (const auto& [name, cause] : causes) {
     const FoundCase& found = cause.sample;
     json["causes"].push_back({{"id", CauseId(found)},
-                              {"new", cause.first_night == result.night},
+                              {"news", NewsName(NewsOf(name, cause, known))},
                               {"first_night", cause.first_night},
                               {"targets", found.targets()},
                               {"key", found.key()},
@@ -120,33 +147,31 @@ nlohmann::ordered_json NightJson(const NightResult& result,
                               {"cause", found.cause()},
                               {"case", found.case_id()},
                               {"replay", cause.replay},
+                              {"found_tonight", cause.found_tonight},
                               {"minimal_file", cause.minimal_file},
                               {"note", cause.note}});
   }
   return json;
 }
 
-std::string NightText(const NightResult& result,
-                      const std::map<CauseName, Cause>& causes) {
-  std::string fresh, still, gone;
+std::string NightText(const NightResult& result, const Causes& causes,
+                      const KnownBefore& known) {
+  std::map<News, std::string> lines;
   for (const auto& [name, cause] : causes) {
-    if (cause.first_night == result.night) {
-      absl::StrAppend(&fresh, Line(cause));
-    } else if (cause.replay == "passes") {
-      absl::StrAppend(&gone, Line(cause));
-    } else {
-      absl::StrAppend(&still, Line(cause), "    since night ",
-                      cause.first_night, "; replayed: ", cause.replay, "\n");
+    const News news = NewsOf(name, cause, known);
+    absl::StrAppend(&lines[news], Line(cause));
+    if (news != News::kNew) {
+      absl::StrAppend(&lines[news], "    since night ", cause.first_night,
+                      "; its case: ", cause.replay,
+                      cause.found_tonight ? "; found again tonight\n" : "\n");
     }
   }
   std::string text =
       absl::StrCat("night ", result.night, ", epoch ", result.epoch, "\n");
-  for (const auto& [title, lines] :
-       {std::pair<std::string, std::string>("new", fresh),
-        {"still failing", still},
-        {"passing now", gone}}) {
-    absl::StrAppend(&text, title, ":", lines.empty() ? " nothing\n" : "\n",
-                    lines);
+  for (const News news : {News::kNew, News::kBack, News::kStill, News::kGone}) {
+    const std::string& of = lines[news];
+    absl::StrAppend(&text, NewsName(news), ":",
+                    of.empty() ? " nothing\n" : "\n", of);
   }
   for (const NightResult::Done& done : result.work) {
     absl::StrAppend(&text, "work ", done.targets, ": ", done.units, " units, ",
@@ -165,8 +190,7 @@ std::string NightText(const NightResult& result,
   return text;
 }
 
-std::string NewCausesText(const std::map<CauseName, Cause>& causes,
-                          const std::map<CauseName, std::uint64_t>& known) {
+std::string NewCausesText(const Causes& causes, const KnownBefore& known) {
   std::string text;
   for (const auto& [name, cause] : causes) {
     if (known.count(name) == 0) absl::StrAppend(&text, Line(cause));

@@ -14,12 +14,29 @@
 
 namespace mlafuzz {
 
+// What the morning makes of a cause.
+enum class News {
+  kNew,
+  kBack,   // it was gone the night before
+  kStill,  // known, and nothing says that it is gone
+  kGone,   // its case passes, and tonight's units did not find it
+};
+// "new", "back", "still failing", "gone"
+const char* NewsName(News news);
+
+// What an earlier night said of a cause.
+struct Known {
+  std::uint64_t first_night = 0;
+  bool gone = false;
+};
+
 // A cause of failures of certain targets, with the smallest case of the state
 // that fails by it.
 struct Cause {
   FoundCase sample;
   std::string case_binary;
   std::uint64_t first_night = 0;
+  bool found_tonight = false;
   std::string replay = "not run";  // "fails", "fails otherwise", "passes"
   std::string minimal_file;        // below the night's folder; empty: none
   std::string note;                // why not
@@ -30,15 +47,20 @@ CauseName NameOf(const FoundCase& found);
 // Usable as a file name, and another for other targets.
 std::string CauseId(const FoundCase& found);
 
-// All causes of a state, by name. first_night is that of `known`, else `night`.
-absl::StatusOr<std::map<CauseName, Cause>> CausesOf(
-    const State& state, const std::map<CauseName, std::uint64_t>& known,
-    std::uint64_t night);
+using Causes = std::map<CauseName, Cause>;
+using KnownBefore = std::map<CauseName, Known>;
 
-// The causes that a night's report.json lists, with the nights that they were
-// found in. Night 0 knew none. NotFound if there is no such report.
-absl::StatusOr<std::map<CauseName, std::uint64_t>> KnownCausesOf(
-    const std::string& state_path, std::uint64_t night);
+// All causes of a state, by name. first_night is that of `known`, else `night`.
+absl::StatusOr<Causes> CausesOf(const State& state, const KnownBefore& known,
+                                std::uint64_t night);
+
+// The causes that a night's report.json lists. Night 0 knew none. NotFound if
+// there is no such report.
+absl::StatusOr<KnownBefore> KnownCausesOf(const std::string& state_path,
+                                          std::uint64_t night);
+
+News NewsOf(const CauseName& name, const Cause& cause,
+            const KnownBefore& known);
 
 // What a night did, beside its causes.
 struct NightResult {
@@ -61,12 +83,12 @@ struct NightResult {
 
 // report.json, schema 1, and the same for people: what is new first.
 nlohmann::ordered_json NightJson(const NightResult& result,
-                                 const std::map<CauseName, Cause>& causes);
-std::string NightText(const NightResult& result,
-                      const std::map<CauseName, Cause>& causes);
+                                 const Causes& causes,
+                                 const KnownBefore& known);
+std::string NightText(const NightResult& result, const Causes& causes,
+                      const KnownBefore& known);
 // The lines of causes that are not of `known`.
-std::string NewCausesText(const std::map<CauseName, Cause>& causes,
-                          const std::map<CauseName, std::uint64_t>& known);
+std::string NewCausesText(const Causes& causes, const KnownBefore& known);
 
 }  // namespace mlafuzz
 
