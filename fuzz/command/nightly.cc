@@ -410,6 +410,20 @@ absl::StatusOr<int> Since(const std::string& text, const State& state) {
   return lines.empty() ? kExitNothingFound : kExitFound;
 }
 
+// Makes the state if it is not there, or not whole because that was cut.
+absl::StatusOr<State> StateWithEpoch(const std::string& path) {
+  auto state = State::OpenOrMake(path);
+  if (!state.ok()) return state;
+  const auto epoch = NewestEpoch(*state);
+  if (!epoch.ok()) return epoch.status();
+  if (!epoch->has_value() &&
+      RunCommandLine({"corpus", "import", absl::StrCat("--state=", path)}) !=
+          kExitNothingFound) {
+    return absl::UnavailableError("the state above could not be made");
+  }
+  return state;
+}
+
 absl::StatusOr<int> RunNightly(const Arguments& arguments) {
   if (!arguments.positional().empty() || arguments.Get("config").empty()) {
     return absl::InvalidArgumentError(
@@ -440,13 +454,7 @@ absl::StatusOr<int> RunNightly(const Arguments& arguments) {
     work.push_back(*std::move(ready));
   }
   CatchStopSignals();
-  if (absl::IsNotFound(State::Open(path).status())) {
-    if (RunCommandLine({"corpus", "import", absl::StrCat("--state=", path)}) !=
-        kExitNothingFound) {
-      return absl::UnavailableError("the state above could not be made");
-    }
-  }
-  auto state = State::Open(path);
+  auto state = StateWithEpoch(path);
   if (!state.ok()) return state.status();
   auto night = Night::Begin(path);
   if (!night.ok()) return night.status();

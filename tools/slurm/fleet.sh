@@ -44,8 +44,8 @@ submit() {
   [[ "${TASKS}" =~ ^[1-9][0-9]*$ ]] || fail "TASKS needs a number, got \"${TASKS}\""
   read -ra more <<< "${SBATCH:-}"
   mkdir -p "${LOGS}"
-  # The cases to start from; a state that is there has them.
-  if [[ ! -e "${STATE}/mlafuzz-state" ]]; then
+  # The cases to start from; a state that is there and whole has them.
+  if ! compgen -G "${STATE}/epochs/*" > /dev/null; then
     "${MLAFUZZ}" corpus import "--state=${STATE}" >&2
   fi
   array="$(sbatch --parsable --requeue --open-mode=append \
