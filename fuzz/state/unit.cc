@@ -1,6 +1,6 @@
 #include "fuzz/state/unit.h"
 
-#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -20,6 +20,17 @@ namespace {
 absl::Status Again(absl::string_view why) {
   return absl::UnavailableError(
       absl::StrCat(why, "; the unit has to be run again"));
+}
+
+// libFuzzer says nothing of a case that it could not write: on a full disk a
+// unit would keep fewer than elsewhere.
+absl::Status RefuseFullDisk(const std::string& folder) {
+  constexpr std::uintmax_t kLeastBytes = std::uintmax_t{16} << 20;
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  if (error || space.available >= kLeastBytes) return absl::OkStatus();
+  return Again(absl::StrCat("only ", space.available >> 10, " KiB are free in ",
+                            folder, "; set TMPDIR to a folder with more"));
 }
 
 // The epoch's cases as files, in the order of their ids, and the list of them.
@@ -124,6 +135,8 @@ absl::StatusOr<Unit> RunUnit(const State& state, const UnitOptions& options,
   if (!result->error.empty()) return Again(result->error);
   if (!result->incidents.empty()) return Again(result->incidents[0]);
   if (result->slow_cases > 0) return Again("a case was slow on a busy machine");
+  if (!result->corpus_error.empty()) return Again(result->corpus_error);
+  if (absl::Status s = RefuseFullDisk(folder); !s.ok()) return s;
 
   Unit unit;
   *unit.mutable_key() = KeyOf(options, seed);
