@@ -4,10 +4,13 @@
 #include "fuzz/state/unit.h"
 
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -140,6 +143,29 @@ TEST(UnitTest, AUnitThatWasKilledIsRunAgainWhole) {
     EXPECT_TRUE(Contents(cut.path()) == wanted)
         << "killed after " << milliseconds << " ms";
   }
+}
+
+// libFuzzer does not say which cases it could not write.
+TEST(UnitTest, OnAFullDiskNothingIsDone) {
+  State state = Make("full");
+  const UnitOptions options = OptionsFor(state);
+  const std::string small = testing::TempDir() + "/small";
+  fs::create_directories(small);
+  if (mount("none", small.c_str(), "tmpfs", 0, "size=8m") != 0) {
+    GTEST_SKIP() << "cannot mount a small file system: "
+                 << std::strerror(errno);
+  }
+  setenv("TMPDIR", small.c_str(), 1);
+  auto shard = state.OpenOrMakeShard("0");
+  const auto unit = RunUnit(state, options, 1, *shard);
+  unsetenv("TMPDIR");
+  umount2(small.c_str(), MNT_DETACH);
+  ASSERT_EQ(unit.status().code(), absl::StatusCode::kUnavailable)
+      << unit.status();
+  EXPECT_NE(unit.status().message().find("run again"), std::string::npos)
+      << unit.status();
+  EXPECT_TRUE(shard->List(Kind::kUnit)->empty());
+  RunSeed(state, options, 1, "0");
 }
 
 TEST(UnitTest, AnotherKernelOrSeedIsAnotherUnit) {
