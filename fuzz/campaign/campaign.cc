@@ -340,12 +340,16 @@ class Campaign {
     return runs;
   }
 
-  void KeepCorpus() const {
-    std::error_code ignored;
+  void KeepCorpus() {
+    std::error_code error;
     const std::string kept = absl::StrCat(options_.out, "/corpus");
-    std::filesystem::remove_all(kept, ignored);
+    std::filesystem::remove_all(kept, error);
     std::filesystem::copy(absl::StrCat(folder_, "/corpus"), kept,
-                          std::filesystem::copy_options::recursive, ignored);
+                          std::filesystem::copy_options::recursive, error);
+    if (!error) return;
+    result_.corpus_error = absl::StrCat(kept, ": ", error.message());
+    result_.notes.push_back(absl::StrCat(
+        "not every case that was new could be kept: ", result_.corpus_error));
   }
 
   const CampaignOptions& options_;

@@ -30,6 +30,8 @@ struct CampaignResult {
   std::vector<std::string> notes;
   int respawns = 0;    // workers that died and were started again
   int slow_cases = 0;  // took long, but ended when given more time
+  // Why `corpus` in the output folder is not whole; empty: it is.
+  std::string corpus_error;
   // What befell the campaign from outside, a sentence each: workers that were
   // killed. No findings.
   std::vector<std::string> incidents;

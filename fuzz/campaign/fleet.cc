@@ -81,6 +81,9 @@ std::vector<std::string> Fleet::Arguments(std::uint32_t number) const {
       absl::StrCat("-artifact_prefix=", folder_, "/"),
       absl::StrCat(folder_, "/corpus"),
   };
+  if (!options_.case_list.empty()) {
+    arguments.push_back(absl::StrCat("-seed_inputs=@", options_.case_list));
+  }
   arguments.insert(arguments.end(), options_.corpora.begin(),
                    options_.corpora.end());
   return arguments;

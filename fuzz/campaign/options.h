@@ -42,8 +42,11 @@ struct CampaignOptions {
   bool follow_up = true;             // rerun and minimise findings
   bool quiet = false;                // no progress, no announcements
   std::vector<std::string> corpora;  // folders of stored cases
-  std::string out;                   // absolute
-  std::string shown_out;             // as the user would type it; empty: `out`
+  // A file with the paths of stored cases and a comma between them, which are
+  // run in this order on every file system; empty: none.
+  std::string case_list;
+  std::string out;        // absolute
+  std::string shown_out;  // as the user would type it; empty: `out`
   // The caller has claimed `out`; else RunCampaign does, while it runs.
   bool out_claimed = false;
   // What its reader must know of how it was set up, a sentence each.

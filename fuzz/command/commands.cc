@@ -58,7 +58,8 @@ const std::vector<Command>& AllCommands() {
       MinimizeCommand(),  DiffCommand(),   TargetsCommand(),
       ContractsCommand(), InferCommand(),  BenchCommand(),
       AbCommand(),        PowerCommand(),  LedgerCommand(),
-      SelftestCommand()};
+      SelftestCommand(),  UnitCommand(),   MergeCommand(),
+      CorpusCommand(),    NightlyCommand()};
   return *commands;
 }
 

@@ -35,6 +35,10 @@ Command LedgerCommand();
 Command SelftestCommand();
 Command InferCommand();
 Command ContractsCommand();
+Command UnitCommand();
+Command MergeCommand();
+Command CorpusCommand();
+Command NightlyCommand();
 
 const std::vector<Command>& AllCommands();
 

@@ -48,8 +48,11 @@ CorpusFiles ReadCorpusFiles(const std::string& folder) {
     if (std::string why = WhyBad(it->path().string()); !why.empty()) {
       all.bad.push_back({it->path().lexically_relative(folder).string(),
                          absl::StrReplaceAll(why, {{"\n", " "}})});
+    } else {
+      all.good.push_back(it->path().string());
     }
   }
+  std::sort(all.good.begin(), all.good.end());
   std::sort(all.bad.begin(), all.bad.end(),
             [](const auto& a, const auto& b) { return a.name < b.name; });
   return all;

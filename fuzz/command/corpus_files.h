@@ -17,7 +17,8 @@ struct CorpusFiles {
     std::string why;
   };
   std::size_t files = 0;
-  std::vector<Bad> bad;  // by name
+  std::vector<Bad> bad;           // by name
+  std::vector<std::string> good;  // paths, sorted
 };
 
 // Reads every file below `folder`: one that is no case, does not build, or is

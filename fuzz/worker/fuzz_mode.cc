@@ -281,8 +281,10 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
     record.set_cpu_seconds(1e-9 * static_cast<double>(cpu_at_failure_));
   }
   const std::uint64_t number = status_.findings;
-  const std::string path = absl::StrCat(request_.out(), "/", request_.job(),
-                                        "-", number, ".finding");
+  // The supervisor takes them in the order of their names.
+  const std::string path =
+      absl::StrCat(request_.out(), "/", request_.job(), "-",
+                   absl::Dec(number, absl::kZeroPad8), ".finding");
   if (WriteFileAtomically(path, record.SerializeAsString()).ok()) {
     status_.Add(status_.findings);
   }

@@ -1,0 +1,195 @@
+#include "fuzz/state/state.h"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "corpus/codec.h"
+#include "xxhash.h"
+
+namespace mlafuzz {
+namespace {
+
+constexpr char kMarker[] = "mlafuzz-state";
+constexpr char kMarkerPrefix[] = "mlafuzz state ";
+constexpr char kMarkerText[] = "mlafuzz state 1\n";
+constexpr char kShards[] = "shards";
+
+bool IsId(absl::string_view name) {
+  return name.size() == 32 && std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+         });
+}
+
+// Names in a folder but those that begin with a dot, sorted; none if it is not
+// there.
+absl::StatusOr<std::vector<std::string>> Names(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* dir = opendir(folder.c_str());
+  if (dir == nullptr && errno == ENOENT) return names;
+  if (dir != nullptr) {
+    errno = 0;
+    while (const dirent* entry = readdir(dir)) {
+      if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+    }
+  }
+  const int error = errno;
+  if (dir != nullptr) closedir(dir);
+  if (error != 0) {
+    return absl::DataLossError(
+        absl::StrCat(folder, ": cannot be listed: ", std::strerror(error)));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool IsOurs(const std::string& name) {
+  if (name == kMarker || name == kShards) return true;
+  return std::any_of(kAllKinds.begin(), kAllKinds.end(),
+                     [&](Kind kind) { return name == KindName(kind); });
+}
+
+}  // namespace
+
+const char* KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kCase:
+      return "cases";
+    case Kind::kFinding:
+      return "findings";
+    case Kind::kEpoch:
+      return "epochs";
+    case Kind::kUnit:
+      return "units";
+  }
+  return "";
+}
+
+std::string ContentId(absl::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return absl::StrFormat("%016x%016x", hash.high64, hash.low64);
+}
+
+absl::StatusOr<State> State::Open(const std::string& path, FileCalls& calls) {
+  std::error_code error;
+  if (!std::filesystem::is_directory(path, error)) {
+    return absl::NotFoundError(absl::StrCat(
+        path,
+        ": no such state; `mlafuzz corpus import --state=DIR` makes one"));
+  }
+  const auto marker = ReadFile(absl::StrCat(path, "/", kMarker));
+  if (absl::IsNotFound(marker.status())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": is no state (it has no file ", kMarker,
+        "); name another folder, or let `mlafuzz corpus import` make one"));
+  }
+  if (!marker.ok()) return marker.status();
+  if (*marker == kMarkerText) return State(path, calls);
+  if (absl::StartsWith(*marker, kMarkerPrefix)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": \"", absl::StripAsciiWhitespace(*marker),
+        "\" is of a later version than this program, which knows 1; use that "
+        "version"));
+  }
+  return absl::DataLossError(
+      absl::StrCat(path, "/", kMarker,
+                   ": is damaged; write \"mlafuzz state 1\" into it if "
+                   "this is a state"));
+}
+
+absl::StatusOr<State> State::OpenOrMake(const std::string& path,
+                                        FileCalls& calls) {
+  auto opened = Open(path, calls);
+  const bool make = absl::IsNotFound(opened.status()) ||
+                    absl::IsFailedPrecondition(opened.status());
+  if (!make) return opened;
+  std::error_code ignored;
+  const bool there =
+      std::filesystem::exists(std::filesystem::symlink_status(path, ignored));
+  if (there) {
+    // What a process that was killed here may have left, and nothing else.
+    const auto names = Names(path);
+    if (!names.ok()) return names.status();
+    for (const std::string& name : *names) {
+      if (!IsOurs(name) || name == kMarker) return opened;
+    }
+  } else if (absl::Status s = MakeFolder(calls, path); !s.ok()) {
+    return s;
+  }
+  State state(path, calls);
+  for (const Kind kind : kAllKinds) {
+    if (absl::Status s = MakeFolder(calls, state.FolderOf(kind)); !s.ok()) {
+      return s;
+    }
+  }
+  if (absl::Status s = WriteWhole(calls, path, kMarker, kMarkerText); !s.ok()) {
+    return s;
+  }
+  return state;
+}
+
+std::string State::FolderOf(Kind kind) const {
+  return absl::StrCat(path_, "/", KindName(kind));
+}
+
+absl::StatusOr<std::string> State::Put(Kind kind, absl::string_view bytes) {
+  std::string id = ContentId(bytes);
+  if (Get(kind, id).ok()) return id;
+  // Copies of a state may lack empty folders.
+  if (absl::Status s = MakeFolder(*calls_, FolderOf(kind)); !s.ok()) return s;
+  absl::Status s = WriteWhole(*calls_, FolderOf(kind), id, bytes);
+  if (!s.ok()) return s;
+  return id;
+}
+
+bool State::Has(Kind kind, const std::string& id) const {
+  std::error_code error;
+  return std::filesystem::exists(absl::StrCat(FolderOf(kind), "/", id), error);
+}
+
+absl::StatusOr<std::string> State::Get(Kind kind, const std::string& id) const {
+  const std::string path = absl::StrCat(FolderOf(kind), "/", id);
+  auto bytes = ReadFile(path);
+  if (!bytes.ok()) return bytes;
+  if (ContentId(*bytes) != id) {
+    return absl::DataLossError(absl::StrCat(
+        path, ": is damaged (", bytes->size(),
+        " bytes that are not what its name says); remove it, and run its "
+        "units or the merge again"));
+  }
+  return bytes;
+}
+
+absl::StatusOr<std::vector<std::string>> State::List(Kind kind) const {
+  auto names = Names(FolderOf(kind));
+  if (!names.ok()) return names;
+  names->erase(
+      std::remove_if(names->begin(), names->end(),
+                     [](const std::string& name) { return !IsId(name); }),
+      names->end());
+  return names;
+}
+
+absl::StatusOr<std::vector<std::string>> State::Shards() const {
+  return Names(absl::StrCat(path_, "/", kShards));
+}
+
+absl::StatusOr<State> State::OpenOrMakeShard(const std::string& name) {
+  const std::string folder = absl::StrCat(path_, "/", kShards);
+  if (absl::Status s = MakeFolder(*calls_, folder); !s.ok()) return s;
+  return OpenOrMake(absl::StrCat(folder, "/", name), *calls_);
+}
+
+absl::StatusOr<State> State::OpenShard(const std::string& name) const {
+  return Open(absl::StrCat(path_, "/", kShards, "/", name), *calls_);
+}
+
+}  // namespace mlafuzz

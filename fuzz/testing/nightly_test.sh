@@ -1,0 +1,114 @@
+#!/bin/bash
+# Nights as a user has them: what is new, what stays, what goes and comes back;
+# a night that is killed ends with the same units as one that is not.
+set -uo pipefail
+mlafuzz="${PWD}/$1"
+work="${TEST_TMPDIR}"
+export BUILD_WORKING_DIRECTORY="${work}"
+failed=0
+
+# night CODE PATTERN ARGS...: exit code, and an extended regular expression of
+# its output.
+night() {
+  local code="$1" pattern="$2" got output
+  shift 2
+  output="$("${mlafuzz}" nightly --config=night.txtpb "$@" 2>&1)"
+  got=$?
+  if [[ "${got}" != "${code}" ]] || ! tr '\n' ' ' <<< "${output}" \
+      | grep -Eq -- "${pattern}"; then
+    printf 'FAILED: exit %s, wanted %s; wanted /%s/\n%s\n' \
+      "${got}" "${code}" "${pattern}" "${output}"
+    failed=1
+  fi
+}
+build() {
+  g++ -std=c++17 -O2 -shared -fPIC -I. "examples/$1.cc" -o "${work}/new.so" \
+    && mv "${work}/new.so" "${work}/kernel.so"
+}
+config() {
+  cat > "${work}/night.txtpb" << EOF
+state: "$1"
+work { target: "lib:kernel.so" flavour: "plain" units: 2 cases: 60 }
+$2
+EOF
+}
+
+if ! command -v g++ > /dev/null; then
+  echo "SKIPPED: no g++ to build a kernel with"
+  cat > "${XML_OUTPUT_FILE:-/dev/null}" << EOF
+<testsuites><testsuite name="nightly_test" tests="1" skipped="1">
+<testcase name="nightly_test"><skipped message="no g++"/></testcase>
+</testsuite></testsuites>
+EOF
+  exit 0
+fi
+
+# ---- usage
+config state ""
+echo 'stat: "x"' > "${work}/bad.txtpb"
+for words in "" "--config=no-such-file" "--config=bad.txtpb" \
+    "--config=night.txtpb --since=7"; do
+  # shellcheck disable=SC2086
+  "${mlafuzz}" nightly ${words} > "${work}/said" 2>&1
+  code=$?
+  if [[ "${code}" != 2 || "$(wc -l < "${work}/said")" != 1 ]]; then
+    echo "FAILED: nightly ${words}: exit ${code}, $(cat "${work}/said")"
+    failed=1
+  fi
+done
+
+# ---- a wrong kernel is news once, a right one too, and so is a relapse
+build writer_stale_tail
+night 1 'night 1 .*new: +writer-tail-tail-unchanged.* minimal case: .*RED: new causes: 1'
+night 1 'new since night 0: +writer-tail-tail-unchanged' --since=last
+night 0 'night 2 .*new: nothing.*still failing: +writer-tail-tail-unchanged.*since night 1; its case: fails; found again tonight'
+night 0 'new since night 1: nothing' --since=last
+config state 'red: STILL_FAILS'
+night 1 'night 3 .*RED: causes that still fail: 1'
+config state 'prune_above: 1'
+build writer
+night 0 'night 4 .*still failing: nothing gone: +writer-tail-tail-unchanged.*its case: passes.*cases epoch 2'
+build writer_stale_tail
+night 1 'night 5, epoch 2 .*back: +writer-tail-tail-unchanged.*RED: causes that are back: 1'
+
+# ---- cases that once failed
+mkdir "${work}/regressions"
+cp "${work}"/state/nights/1/findings/*/case.txtpb "${work}/regressions/"
+config others 'regressions: "regressions"'
+night 1 'regressions: 1 cases, 1 failed.*RED: 1 regressions failed'
+
+# ---- the ledger gate
+config gated 'ledger_gate { targets: "mutant:gather-drops-pages" } red: GATE'
+night 0 'ledger gate: passed'
+
+# ---- killed at any time, it goes on, and ends as a straight one
+units() {
+  (cd "$1" && sha256sum cases/* findings/* units/* epochs/*)
+}
+config straight ''
+night 1 'night 1 '
+# Killed where its output first has a word; where it has none yet, at once.
+for word in '' 'epoch 1' 'night 1' 'fuzz: mlafuzz unit' 'seed 1000001' \
+    'mlafuzz merge' 'minimise:'; do
+  rm -rf "${work}/cut"
+  config cut ''
+  "${mlafuzz}" nightly --config=night.txtpb > "${work}/said" 2>&1 &
+  process=$!
+  while ! grep -q "${word:-^}" "${work}/said" && kill -0 "${process}"; do
+    [[ -z "${word}" ]] && break
+    sleep 0.01
+  done 2> /dev/null
+  [[ -n "${word}" ]] || sleep 0.1
+  kill -9 "${process}"
+  wait "${process}" 2> /dev/null
+  if [[ -e "${work}/cut/nights/1/report.json" ]]; then
+    echo "note: the night was over before it was killed at \"${word}\""
+    continue
+  fi
+  night 1 'night 1( |,).*new: +writer-tail-tail-unchanged'
+  if [[ "$(units "${work}/cut")" != "$(units "${work}/straight")" ]]; then
+    echo "FAILED: a night that was killed at \"${word}\" has other units"
+    failed=1
+  fi
+done
+exit "${failed}"
