@@ -19,6 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int kLockTries = 20;
+constexpr useconds_t kLockWaitMicroseconds = 100'000;
+
 // The last night that has begun, 0 if none has.
 std::uint64_t LastBegun(const std::string& state_path) {
   std::uint64_t last = 0;
@@ -62,8 +65,14 @@ absl::StatusOr<Night> Night::Begin(const std::string& state_path) {
                      error ? error.message() : std::strerror(errno)));
   }
   absl::Cleanup close_lock = [lock] { close(lock); };
-  // A file system without locks has none to offer.
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  // A child that a killed night had just forked holds it until it begins its
+  // own program. A file system without locks has none to offer.
+  bool held = true;
+  for (int tries = 0; held && tries < kLockTries; ++tries) {
+    if (tries > 0) usleep(kLockWaitMicroseconds);
+    held = flock(lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  }
+  if (held) {
     return absl::UnavailableError(absl::StrCat(
         state_path,
         " has a night that is running; wait for it, or stop it first"));

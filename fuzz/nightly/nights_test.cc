@@ -1,5 +1,8 @@
 #include "fuzz/nightly/nights.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -35,6 +38,26 @@ TEST(NightsTest, OneAtATimeAndACutOneGoesOn) {
   EXPECT_EQ(second->number(), 2u);
   EXPECT_FALSE(second->resumed());
   EXPECT_EQ(LastNight(state), 1u);
+}
+
+// What a killed night leaves for a moment: a forked child with its lock.
+TEST(NightsTest, AChildThatIsAboutToLeaveIsWaitedFor) {
+  const std::string state = testing::TempDir() + "/left";
+  std::filesystem::remove_all(state);
+  pid_t child = 0;
+  {
+    const auto first = Night::Begin(state);
+    ASSERT_TRUE(first.ok()) << first.status();
+    child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      usleep(400'000);
+      _exit(0);
+    }
+  }
+  EXPECT_TRUE(Night::Begin(state).ok());
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
 }
 
 }  // namespace

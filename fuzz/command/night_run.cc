@@ -1,0 +1,386 @@
+#include "fuzz/command/night_run.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "corpus/codec.h"
+#include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/command/case_arguments.h"
+#include "fuzz/command/commands.h"
+#include "fuzz/command/environment.h"
+#include "fuzz/command/target_flags.h"
+#include "fuzz/nightly/news.h"
+#include "fuzz/state/records.h"
+
+namespace mlafuzz {
+namespace {
+
+class NightRun {
+ public:
+  NightRun(NightConfig config, std::vector<Ready> work, State state,
+           Night night)
+      : config_(std::move(config)),
+        work_(std::move(work)),
+        state_(std::move(state)),
+        night_(std::move(night)) {
+    result_.night = night_.number();
+  }
+
+  absl::StatusOr<int> Run() {
+    result_.since = LastNight(state_.path());
+    auto known = KnownCausesOf(state_.path(), result_.since);
+    if (!known.ok()) return known.status();
+    known_ = *std::move(known);
+    for (const auto phase :
+         {&NightRun::Replay, &NightRun::Fuzz, &NightRun::Gate,
+          &NightRun::Minimise, &NightRun::Report, &NightRun::Prune}) {
+      if (absl::Status s = (this->*phase)(); !s.ok()) return s;
+      if (StopSignals() > 0) return absl::CancelledError("stopped by a signal");
+    }
+    return result_.exit_code;
+  }
+
+ private:
+  static void Say(const char* phase, const std::string& what) {
+    std::printf("%s: %s\n", phase, what.c_str());
+    std::fflush(stdout);
+  }
+
+  // Another command of this program, as it would be typed.
+  static int RunAs(const char* phase, const std::vector<std::string>& words) {
+    std::string line = "mlafuzz";
+    for (const std::string& word : words) {
+      absl::StrAppend(&line, " ", ShellWord(word));
+    }
+    Say(phase, line);
+    return RunCommandLine(words);
+  }
+
+  static absl::StatusOr<std::vector<CaseRun>> RunCases(
+      const Ready& work, const std::vector<std::string>& cases) {
+    WorkRequest request;
+    request.set_mode(WorkRequest::RUN);
+    *request.mutable_targets() = work.targets;
+    request.mutable_cases()->Assign(cases.begin(), cases.end());
+    return RunInWorkers(work.engine, std::move(request), work.kernels,
+                        WatchdogLimits());
+  }
+
+  // Cases that once failed, on all work, and the known causes on theirs.
+  absl::Status Replay() {
+    std::vector<std::string> paths;
+    for (const std::string& path : config_.regressions()) {
+      // Nothing has ever failed yet.
+      std::error_code ignored;
+      if (std::filesystem::is_empty(CallersPath(path), ignored)) continue;
+      paths.push_back(CallersPath(path));
+    }
+    const CaseArguments stored = ReadCaseArguments(paths);
+    if (!stored.errors.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("regressions: ", stored.errors[0]));
+    }
+    auto causes = CausesOf(state_, known_, night_.number());
+    if (!causes.ok()) return causes.status();
+    for (const Ready& work : work_) {
+      std::vector<std::string> cases;
+      for (const NamedCase& c : stored.cases) {
+        cases.push_back(CanonicalBinary(c.message));
+      }
+      std::vector<const Cause*> replayed;
+      for (const auto& [name, cause] : *causes) {
+        if (name.first != work.name() || known_.count(name) == 0) continue;
+        replayed.push_back(&cause);
+        cases.push_back(cause.case_binary);
+      }
+      Say("replay",
+          absl::StrCat(work.name(), ": ", stored.cases.size(), " regressions, ",
+                       replayed.size(), " known causes"));
+      if (cases.empty()) continue;
+      const auto runs = RunCases(work, cases);
+      if (!runs.ok()) return runs.status();
+      result_.regressions += stored.cases.size();
+      for (std::size_t i = 0; i < runs->size(); ++i) {
+        const CaseRun& run = (*runs)[i];
+        if (i >= stored.cases.size()) {
+          Judge(*replayed[i - stored.cases.size()], run);
+        } else if (!run.failures().empty() || !run.error().empty()) {
+          result_.failed_regressions.push_back(
+              absl::StrCat(work.name(), ": ", stored.cases[i].path));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Judge(const Cause& cause, const CaseRun& run) {
+    std::string& outcome = replays_[NameOf(cause.sample)];
+    if (outcome == "fails") return;  // under another flavour
+    outcome = run.failures().empty() ? "passes" : "fails otherwise";
+    for (const Failure& failure : run.failures()) {
+      if (failure.key() == cause.sample.key() ||
+          std::count(failure.also().begin(), failure.also().end(),
+                     cause.sample.key()) > 0) {
+        outcome = "fails";
+      }
+    }
+  }
+
+  absl::Status Fuzz() {
+    for (const Ready& work : work_) {
+      std::vector<std::string> words = {
+          "unit",
+          absl::StrCat("--state=", state_.path()),
+          absl::StrCat("--units=", work.work.units()),
+          absl::StrCat("--cases=", work.work.cases()),
+          absl::StrCat("--seed=", FirstSeed(night_.number())),
+          "--shard=0",
+          "--shards=1"};
+      words.insert(words.end(), work.flags.begin(), work.flags.end());
+      if (RunAs("fuzz", words) == kExitUsage) {
+        return absl::UnavailableError("the units above did not all run");
+      }
+    }
+    if (RunAs("fuzz", {"merge", absl::StrCat("--state=", state_.path())}) !=
+        kExitNothingFound) {
+      return absl::UnavailableError("the merge above failed");
+    }
+    return Count();
+  }
+
+  // What tonight's units did, whoever ran them.
+  absl::Status Count() {
+    const auto epoch = NewestEpoch(state_);
+    if (!epoch.ok()) return epoch.status();
+    result_.epoch = epoch->has_value() ? (*epoch)->epoch.number() : 0;
+    const auto units = ReadUnits(state_);
+    if (!units.ok()) return units.status();
+    for (const Ready& work : work_) {
+      NightResult::Done done;
+      done.targets = work.name();
+      for (const auto& [key, unit] : units->done) {
+        const std::uint64_t seed = unit.key().seed();
+        if (unit.key().targets() != work.name() ||
+            seed < FirstSeed(night_.number()) ||
+            seed >= FirstSeed(night_.number()) + work.work.units()) {
+          continue;
+        }
+        ++done.units;
+        for (const std::string& id : unit.findings()) {
+          const auto found = ReadFoundCase(state_, id);
+          if (!found.ok()) return found.status();
+          tonight_.insert(NameOf(*found));
+        }
+        done.cases += unit.cases();
+        done.informative += unit.informative();
+      }
+      result_.work.push_back(std::move(done));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Gate() {
+    if (!config_.has_ledger_gate()) return absl::OkStatus();
+    const LedgerGate& gate = config_.ledger_gate();
+    std::vector<std::string> words = {
+        "ledger",
+        absl::StrCat("--seeds=", std::max<std::uint64_t>(1, gate.seeds())),
+        "--engines=libfuzzer"};
+    words.push_back(
+        gate.targets().empty()
+            ? "--core"
+            : absl::StrCat("--target=", absl::StrJoin(gate.targets(), ",")));
+    const int code = RunAs("ledger gate", words);
+    if (code == kExitUsage) {
+      return absl::UnavailableError("the ledger above did not run");
+    }
+    result_.gate = code == kExitNothingFound ? "passed" : "failed";
+    return absl::OkStatus();
+  }
+
+  // What is new: the smallest case of the night, made smaller.
+  absl::Status Minimise() {
+    auto causes = CausesOf(state_, known_, night_.number());
+    if (!causes.ok()) return causes.status();
+    causes_ = *std::move(causes);
+    for (auto& [name, cause] : causes_) {
+      if (const auto it = replays_.find(name); it != replays_.end()) {
+        cause.replay = it->second;
+      }
+      cause.found_tonight = tonight_.count(name) != 0;
+      if (known_.count(name) != 0) continue;
+      const auto work =
+          std::find_if(work_.begin(), work_.end(), [&](const Ready& w) {
+            return w.name() == cause.sample.targets() &&
+                   w.engine.flavour == cause.sample.flavour();
+          });
+      if (work == work_.end()) {
+        cause.note = "its target and flavour are no work of this config";
+        continue;
+      }
+      Say("minimise",
+          absl::StrCat(CauseId(cause.sample), ", ", cause.sample.targets()));
+      if (absl::Status s = MinimiseOne(*work, cause); !s.ok()) return s;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status MinimiseOne(const Ready& work, Cause& cause) {
+    const std::string folder =
+        absl::StrCat(night_.folder(), "/findings/", CauseId(cause.sample));
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error) {
+      return absl::UnavailableError(
+          absl::StrCat(folder, ": ", error.message()));
+    }
+    const auto write = [&](const char* name, const std::string& binary) {
+      const auto c = ParseCaseBinary(binary);
+      if (!c.ok()) return c.status();
+      return WriteFileAtomically(absl::StrCat(folder, "/", name),
+                                 FormatCaseText(*c));
+    };
+    if (absl::Status s = write("original.txtpb", cause.case_binary); !s.ok()) {
+      return s;
+    }
+    WorkRequest request;
+    *request.mutable_targets() = work.targets;
+    request.add_cases(cause.case_binary);
+    request.set_cause(cause.sample.key());
+    request.set_seconds(kMinimiseSeconds);
+    const auto result =
+        MinimizeInWorker(work.engine, std::move(request), WatchdogLimits());
+    if (StopSignals() > 0) return absl::CancelledError("stopped by a signal");
+    if (!result.ok() || !result->error().empty() || !result->reproduced()) {
+      cause.note = !result.ok() ? std::string(result.status().message())
+                   : !result->error().empty()
+                       ? result->error()
+                       : "it does not fail the same way twice";
+      return absl::OkStatus();
+    }
+    if (absl::Status s = write("case.txtpb", result->case_binary()); !s.ok()) {
+      return s;
+    }
+    cause.minimal_file =
+        absl::StrCat("findings/", CauseId(cause.sample), "/case.txtpb");
+    return absl::OkStatus();
+  }
+
+  void DecideRed() {
+    const auto red = [&](Red what, bool is, const std::string& why) {
+      if (is && IsRed(config_, what)) result_.red.push_back(why);
+    };
+    std::map<News, std::size_t> causes;
+    for (const auto& [name, cause] : causes_) {
+      ++causes[NewsOf(name, cause, known_)];
+    }
+    red(NEW_CAUSE, causes[News::kNew] > 0,
+        absl::StrCat("new causes: ", causes[News::kNew]));
+    red(NEW_CAUSE, causes[News::kBack] > 0,
+        absl::StrCat("causes that are back: ", causes[News::kBack]));
+    red(STILL_FAILS, causes[News::kStill] > 0,
+        absl::StrCat("causes that still fail: ", causes[News::kStill]));
+    red(REGRESSION, !result_.failed_regressions.empty(),
+        absl::StrCat(result_.failed_regressions.size(), " regressions failed"));
+    red(GATE, result_.gate == "failed", "the ledger gate failed");
+    const bool found = !result_.red.empty();
+    bool uninformative = false;
+    for (const NightResult::Done& done : result_.work) {
+      const bool none = done.informative == 0;
+      uninformative |= none;
+      red(UNINFORMATIVE, none,
+          absl::StrCat(done.targets, ": nothing was informative"));
+    }
+    if (found) {
+      result_.exit_code = kExitFound;
+    } else if (uninformative && IsRed(config_, UNINFORMATIVE)) {
+      result_.exit_code = kExitUninformative;
+    }
+  }
+
+  // report.json comes last: where it is the night is over.
+  absl::Status Report() {
+    DecideRed();
+    const std::string text = NightText(result_, causes_, known_);
+    if (absl::Status s =
+            WriteFileAtomically(night_.folder() + "/report.txt", text);
+        !s.ok()) {
+      return s;
+    }
+    if (absl::Status s = WriteFileAtomically(
+            night_.folder() + "/report.json",
+            NightJson(result_, causes_, known_).dump(2) + "\n");
+        !s.ok()) {
+      return s;
+    }
+    std::printf("%sreport: %s/report.txt\n", text.c_str(),
+                ShownPath(night_.folder()).c_str());
+    std::fflush(stdout);
+    return absl::OkStatus();
+  }
+
+  absl::Status Prune() {
+    const auto cases = state_.List(Kind::kCase);
+    if (!cases.ok()) return cases.status();
+    if (config_.prune_above() == 0 || cases->size() <= config_.prune_above()) {
+      return absl::OkStatus();
+    }
+    return RunAs("prune", {"corpus", "prune",
+                           absl::StrCat("--state=", state_.path())}) ==
+                   kExitNothingFound
+               ? absl::OkStatus()
+               : absl::UnavailableError("the state could not be pruned");
+  }
+
+  static constexpr double kMinimiseSeconds = 20;  // a cause
+
+  NightConfig config_;
+  std::vector<Ready> work_;
+  State state_;
+  Night night_;
+  NightResult result_;
+  KnownBefore known_;
+  std::map<CauseName, std::string> replays_;
+  std::set<CauseName> tonight_;
+  Causes causes_;
+};
+
+}  // namespace
+
+absl::StatusOr<Ready> MakeReady(const Work& work) {
+  Ready ready;
+  ready.work = work;
+  ready.flags = WorkFlags(work);
+  const auto arguments =
+      Arguments::Parse(ready.flags, WithTargetFlags({{"kernels", "", ""}}));
+  if (!arguments.ok()) return arguments.status();
+  auto targets = ReadTargets(*arguments);
+  if (!targets.ok()) return targets.status();
+  ready.targets = *std::move(targets);
+  auto kernels = ReadKernels(*arguments, ready.targets);
+  if (!kernels.ok()) return kernels.status();
+  ready.kernels = *std::move(kernels);
+  auto engine = FindEngine(arguments->Get("flavour"));
+  if (!engine.ok()) return engine.status();
+  ready.engine = *std::move(engine);
+  return ready;
+}
+
+absl::StatusOr<int> RunNight(const NightConfig& config,
+                             const std::vector<Ready>& work, const State& state,
+                             Night night) {
+  return NightRun(config, work, state, std::move(night)).Run();
+}
+
+}  // namespace mlafuzz
