@@ -7,33 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/ledger/summary.h"
 
 namespace mlafuzz {
 namespace {
-
-std::string Escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
 
 // Colours of Okabe and Ito, which stay apart for most colour-blind readers and
 // differ in lightness; the sign in each cell says the same.
@@ -150,16 +128,16 @@ void AppendMatrix(const LedgerResult& result, std::string& page) {
                   "<table><thead><tr><th>wrong kernel</th><th>of the</th>"
                   "<th>met in</th>");
   for (const std::string& engine : engines) {
-    absl::StrAppend(&page, "<th>", Escaped(engine), "</th>");
+    absl::StrAppend(&page, "<th>", MarkupText(engine), "</th>");
   }
   for (const BaselineRow& baseline : result.baselines) {
-    absl::StrAppend(&page, "<th>", Escaped(baseline.id), "</th>");
+    absl::StrAppend(&page, "<th>", MarkupText(baseline.id), "</th>");
   }
   absl::StrAppend(&page, "</tr></thead><tbody>\n");
   for (const MutantRow& row : result.mutants) {
-    absl::StrAppend(&page, "<tr><th>", Escaped(row.id), "</th><td>",
-                    Escaped(absl::StrJoin(row.kernels, ", ")), "</td><td>",
-                    Escaped(row.source), "</td>");
+    absl::StrAppend(&page, "<tr><th>", MarkupText(row.id), "</th><td>",
+                    MarkupText(absl::StrJoin(row.kernels, ", ")), "</td><td>",
+                    MarkupText(row.source), "</td>");
     for (const std::string& name : engines) {
       const auto engine = std::find_if(
           row.engines.begin(), row.engines.end(),
@@ -190,14 +168,14 @@ void AppendControls(const LedgerResult& result, std::string& page) {
                   "<h2>Right kernels</h2>\n<table><thead><tr><th>right "
                   "kernel</th><th>cases</th><th>false alarms</th>");
   for (const BaselineRow& baseline : result.baselines) {
-    absl::StrAppend(&page, "<th>", Escaped(baseline.id), "</th>");
+    absl::StrAppend(&page, "<th>", MarkupText(baseline.id), "</th>");
   }
   absl::StrAppend(&page, "</tr></thead><tbody>\n");
   for (const ControlRow& row : result.controls) {
     const Sign sign = row.false_alarms == 0 ? kMissed : kOracle;
-    absl::StrAppend(&page, "<tr><th>", Escaped(row.id), "</th><td class=\"n\">",
-                    row.cases, "</td><td class=\"", sign.style, "\">",
-                    row.false_alarms, "</td>");
+    absl::StrAppend(&page, "<tr><th>", MarkupText(row.id),
+                    "</th><td class=\"n\">", row.cases, "</td><td class=\"",
+                    sign.style, "\">", row.false_alarms, "</td>");
     for (const BaselineRow& baseline : result.baselines) {
       const BaselineTarget* target = Find(baseline.controls, row.id);
       const bool flagged =
@@ -235,7 +213,7 @@ std::string LedgerHtml(const LedgerResult& result) {
       result.mutants.size(), " wrong and ", result.controls.size(),
       " right kernels; ", detected, " of ", campaigns, " campaigns found it; ",
       result.seeds, " seeds, at most ", result.inputs,
-      " inputs a campaign, flavour ", Escaped(result.flavour), ".",
+      " inputs a campaign, flavour ", MarkupText(result.flavour), ".",
       result.interrupted ? " <b>Interrupted: what was not run is missing.</b>"
                          : "",
       "</p>\n");
