@@ -38,7 +38,15 @@ struct Part {
   char kind = 'a';
 };
 
-// Where a 656-byte row has what; else by the columns of a dense row.
+// Of a cache [pages, page size, bytes a token] whose tokens have a part behind
+// all rows of their page, so that a row is shorter than a token.
+bool IsSplit(const Buffer& buffer) {
+  return buffer.name() == "cache" && buffer.shape_size() == 3 &&
+         buffer.strides(1) < buffer.shape(2);
+}
+
+// Where a 656-byte row has what, or a page with scales behind its rows; else by
+// the columns of a dense row.
 std::vector<Part> PartsOf(const Buffer& buffer, std::int64_t row_bytes) {
   std::vector<Part> parts;
   const auto tiles = [&](const char* words, std::int64_t bytes) {
@@ -47,7 +55,11 @@ std::vector<Part> PartsOf(const Buffer& buffer, std::int64_t row_bytes) {
                        (tile + 1) * 128 * bytes, tile % 2 == 0 ? 'a' : 'b'});
     }
   };
-  if (buffer.name() == "cache" && row_bytes == 656) {
+  if (IsSplit(buffer)) {
+    const std::int64_t behind = buffer.shape(1) * buffer.strides(1);
+    parts.push_back({"rows", 0, behind, 'a'});
+    parts.push_back({"scales behind them", behind, row_bytes, 'c'});
+  } else if (buffer.name() == "cache" && row_bytes == 656) {
     tiles("codes of tile ", 1);
     parts.push_back({"scales", 512, 528, 'c'});
     parts.push_back({"rope or tail", 528, 656, 'd'});
@@ -63,12 +75,19 @@ std::vector<Part> PartsOf(const Buffer& buffer, std::int64_t row_bytes) {
   return parts;
 }
 
-// The rows of a buffer: its innermost dimension, by all outer ones.
+// The rows of a buffer: its innermost dimension, by all outer ones. Of a split
+// cache a page is one.
 class Rows {
  public:
   explicit Rows(const Buffer& buffer)
       : buffer_(buffer), element_(ElementBytes(buffer)) {
     const int dims = buffer.shape_size();
+    if (IsSplit(buffer)) {
+      inner_ = buffer.shape(1) * buffer.shape(2);
+      outer_ = {buffer.shape(0)};
+      strides_ = {buffer.strides(0)};
+      return;
+    }
     inner_ = dims > 0 ? buffer.shape(dims - 1) : 0;
     // The elements of one dimension are one row, those of an [n, h] matrix of
     // numbers too, unless they are long.
@@ -101,7 +120,9 @@ class Rows {
 
   std::string Name(std::int64_t row) const {
     if (outer_.empty()) return buffer_.name();
-    if (buffer_.name() == "cache") return absl::StrCat("slot ", row);
+    if (buffer_.name() == "cache") {
+      return absl::StrCat(IsSplit(buffer_) ? "page " : "slot ", row);
+    }
     if (outer_.size() == 2) {
       return absl::StrCat(buffer_.name(), " of query ", row / outer_[1],
                           ", head ", row % outer_[1]);

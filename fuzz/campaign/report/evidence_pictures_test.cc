@@ -58,6 +58,35 @@ TEST(WrongRuns, AreCutAtParts) {
   EXPECT_NE(html.find("01 \u00d7 128"), std::string::npos);
 }
 
+// Two pages of two tokens: 128 codes each, then 4 bytes of scale each, and 8
+// bytes up to the next page.
+TEST(WrongRuns, AreOfPagesWhereScalesStandBehindTheirRows) {
+  Evidence evidence;
+  Evidence::Buffer& cache = *evidence.add_buffers();
+  cache = CacheOfTwo();
+  cache.clear_shape();
+  cache.clear_strides();
+  for (const int size : {2, 2, 132}) cache.add_shape(size);
+  for (const int stride : {272, 128, 1}) cache.add_strides(stride);
+  AddWrong(cache, 16 + 130, 16 + 131);
+  AddWrong(cache, 16 + 254, 16 + 258);
+  AddWrong(cache, 16 + 265, 16 + 266);
+  AddWrong(cache, 16 + 272 + 3, 16 + 272 + 4);
+  const std::vector<WrongRun> runs = WrongRuns(evidence, cache);
+  ASSERT_EQ(runs.size(), 5u);
+  EXPECT_EQ(runs[0].row, "page 0");
+  EXPECT_EQ(runs[0].part, "rows");
+  EXPECT_EQ(runs[0].begin, 130);
+  EXPECT_EQ(runs[1].end, 256);
+  EXPECT_EQ(runs[2].part, "scales behind them");
+  EXPECT_EQ(runs[2].begin, 256);
+  EXPECT_EQ(runs[3].row, "");
+  EXPECT_EQ(runs[4].row, "page 1");
+  EXPECT_EQ(runs[4].begin, 3);
+  EXPECT_NE(EvidenceHtml(evidence).find("page 0: 5 of 264 bytes are wrong"),
+            std::string::npos);
+}
+
 // Of the 16-bit element 2 and 4 one byte is wrong, of 3 both are.
 TEST(WrongRuns, AreOfWholeElements) {
   Evidence evidence;
