@@ -73,11 +73,12 @@ std::string FactsHtml(const Json& finding, UsedWords& used) {
       " calls, ", Grouped(finding.at("cases_to_find").get<std::uint64_t>()),
       " cases, ",
       absl::StrFormat("%.1f s", finding.at("seconds_to_find").get<double>()));
-  // Of deaths alone: what else comes again is not counted.
-  if (finding.at("repeats") != 0) {
-    absl::StrAppend(&found, "; seen again ",
-                    Grouped(finding.at("repeats").get<std::uint64_t>()),
-                    " times");
+  // Deaths, and what is taken for one finding later: no more is counted.
+  if (const auto repeats = finding.at("repeats").get<std::uint64_t>();
+      repeats != 0) {
+    absl::StrAppend(
+        &found, "; seen again ",
+        repeats == 1 ? "once" : absl::StrCat(Grouped(repeats), " times"));
   }
   Fact("found after", found, &html);
   std::string shapes;
