@@ -1,11 +1,14 @@
 #include "fuzz/command/campaign_flags.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <random>
+#include <string>
 #include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -68,6 +71,40 @@ void AppendStepSummary(const CampaignOptions& options) {
   }
 }
 
+// The layout of the kernels under test, of both sides of a diff. A campaign's
+// pools are of one: kernels that take others would be called with what they
+// never promised to read, and look right.
+absl::Status ReadLayout(CampaignOptions* options) {
+  options->layout = FP8_DS_MLA;
+  std::string first;
+  std::vector<const Targets*> sides = {&options->targets};
+  if (options->other.has_value()) sides.push_back(&*options->other);
+  for (const Targets* side : sides) {
+    const auto made = MakeTargets(*side);
+    if (!made.ok()) return made.status();
+    for (const Kernel kernel : kAllKernels) {
+      const bool called =
+          std::find(options->kernels.begin(), options->kernels.end(),
+                    KernelName(kernel)) != options->kernels.end();
+      // Index conversion has no pool.
+      if (!called || kernel == Kernel::kConvert) continue;
+      if (made->For(kernel) == nullptr) continue;
+      const Layout layout = LayoutOf(*made, {kernel});
+      const std::string who =
+          absl::StrCat("the ", KernelName(kernel), " of ", TargetsText(*side));
+      if (first.empty()) {
+        first = who;
+        options->layout = layout;
+      } else if (layout != options->layout) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            first, " takes ", Layout_Name(options->layout), ", ", who,
+            " takes ", Layout_Name(layout), ": no pool has both layouts"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::vector<Flag> CampaignFlags() {
@@ -97,9 +134,7 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
                      "\" is no flag; to run stored cases use --corpus=DIR or "
                      "`mlafuzz replay`"));
   }
-  const auto made = MakeTargets(options->targets);
-  if (!made.ok()) return made.status();
-  options->layout = LayoutOf(*made, KernelsUnderTest(options->targets));
+  if (absl::Status s = ReadLayout(options); !s.ok()) return s;
   auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return engine.status();
   options->engine = *std::move(engine);

@@ -48,6 +48,8 @@ expect 0 'CASE\.\.\.' help replay
 one_line 2 'unknown command campain; nearest: campaign' campain
 one_line 2 'unknown flag --tiem; nearest: --time' campaign --tiem=1s
 one_line 2 'no duration' campaign --time=soon
+one_line 2 'takes INDEXER_132, the writer of builtin takes FP8_DS_MLA' diff --a=builtin:indexer --b=builtin --time=1s
+one_line 2 'takes DSV4_FOOTER_584, the gather of .* takes INDEXER_132' campaign --writer=builtin:dsv4 --gather=builtin:indexer --kernels=writer,gather --time=1s
 one_line 2 'whole number' campaign --cases=-1
 one_line 2 'mutant:nope-stale-tail' campaign --target=mutant:nope-stale-tial
 one_line 2 'nearest: writer' campaign --kernels=writter
