@@ -71,41 +71,36 @@ void AppendStepSummary(const CampaignOptions& options) {
   }
 }
 
-// The layout of the kernels under test, of both sides of a diff. A campaign's
-// pools are of one: kernels that take others would be called with what they
-// never promised to read, and look right.
-absl::Status ReadLayout(CampaignOptions* options) {
-  options->layout = FP8_DS_MLA;
+}  // namespace
+
+absl::StatusOr<Layout> CommonLayout(const std::vector<Targets>& sides,
+                                    const std::vector<std::string>& kernels) {
+  Layout common = FP8_DS_MLA;
   std::string first;
-  std::vector<const Targets*> sides = {&options->targets};
-  if (options->other.has_value()) sides.push_back(&*options->other);
-  for (const Targets* side : sides) {
-    const auto made = MakeTargets(*side);
+  for (const Targets& side : sides) {
+    const auto made = MakeTargets(side);
     if (!made.ok()) return made.status();
     for (const Kernel kernel : kAllKernels) {
-      const bool called =
-          std::find(options->kernels.begin(), options->kernels.end(),
-                    KernelName(kernel)) != options->kernels.end();
+      const bool called = std::find(kernels.begin(), kernels.end(),
+                                    KernelName(kernel)) != kernels.end();
       // Index conversion has no pool.
       if (!called || kernel == Kernel::kConvert) continue;
       if (made->For(kernel) == nullptr) continue;
       const Layout layout = LayoutOf(*made, {kernel});
       const std::string who =
-          absl::StrCat("the ", KernelName(kernel), " of ", TargetsText(*side));
+          absl::StrCat("the ", KernelName(kernel), " of ", TargetsText(side));
       if (first.empty()) {
         first = who;
-        options->layout = layout;
-      } else if (layout != options->layout) {
+        common = layout;
+      } else if (layout != common) {
         return absl::InvalidArgumentError(absl::StrCat(
-            first, " takes ", Layout_Name(options->layout), ", ", who,
-            " takes ", Layout_Name(layout), ": no pool has both layouts"));
+            first, " takes ", Layout_Name(common), ", ", who, " takes ",
+            Layout_Name(layout), ": no pool has both layouts"));
       }
     }
   }
-  return absl::OkStatus();
+  return common;
 }
-
-}  // namespace
 
 std::vector<Flag> CampaignFlags() {
   return {
@@ -134,7 +129,11 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
                      "\" is no flag; to run stored cases use --corpus=DIR or "
                      "`mlafuzz replay`"));
   }
-  if (absl::Status s = ReadLayout(options); !s.ok()) return s;
+  std::vector<Targets> sides = {options->targets};
+  if (options->other.has_value()) sides.push_back(*options->other);
+  const auto layout = CommonLayout(sides, options->kernels);
+  if (!layout.ok()) return layout.status();
+  options->layout = *layout;
   auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return engine.status();
   options->engine = *std::move(engine);

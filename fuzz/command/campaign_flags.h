@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "corpus/types.pb.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/command/arguments.h"
 
@@ -12,6 +14,12 @@ namespace mlafuzz {
 
 // How long, how many, from what, to where: of `campaign` and `diff --time`.
 std::vector<Flag> CampaignFlags();
+
+// The layout of pools that all of `kernels` take, on every side. Kernels that
+// take others would be called with what they never promised to read, and look
+// right: InvalidArgument, naming both.
+absl::StatusOr<Layout> CommonLayout(const std::vector<Targets>& sides,
+                                    const std::vector<std::string>& kernels);
 
 // Fills in everything but the targets.
 absl::Status ReadCampaignFlags(const Arguments& arguments,

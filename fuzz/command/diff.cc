@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "corpus/image.h"
+#include "corpus/token_layout.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
@@ -41,7 +45,21 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
                const std::vector<std::string>& kernels) {
   const auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return Fail(engine.status());
-  const CaseArguments cases = ReadCaseArguments(arguments.positional());
+  const auto layout = CommonLayout({a, b}, kernels);
+  if (!layout.ok()) return Fail(layout.status());
+  CaseArguments cases = ReadCaseArguments(arguments.positional());
+  std::vector<NamedCase> taken;
+  for (NamedCase& c : cases.cases) {
+    const Layout own = TokenLayoutOf(c.message.pool().layout()).layout;
+    if (own == *layout) {
+      taken.push_back(std::move(c));
+    } else {
+      cases.errors.push_back(
+          absl::StrCat("diff: ", c.path, ": its pool is ", Layout_Name(own),
+                       ", the kernels take ", Layout_Name(*layout)));
+    }
+  }
+  cases.cases = std::move(taken);
   for (const std::string& error : cases.errors) UsageError(error);
   if (cases.cases.empty()) return kExitUsage;
   CatchStopSignals();

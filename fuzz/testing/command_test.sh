@@ -49,6 +49,8 @@ one_line 2 'unknown command campain; nearest: campaign' campain
 one_line 2 'unknown flag --tiem; nearest: --time' campaign --tiem=1s
 one_line 2 'no duration' campaign --time=soon
 one_line 2 'takes INDEXER_132, the writer of builtin takes FP8_DS_MLA' diff --a=builtin:indexer --b=builtin --time=1s
+echo 'pool { layout: INDEXER_132 page_size: 1 pages: 1 } steps { write { slots { values: [0] } } }' > "${caller}/indexer.txtpb"
+one_line 2 'its pool is INDEXER_132, the kernels take FP8_DS_MLA' diff "${caller}/indexer.txtpb" --a=builtin --b=builtin:pow2
 one_line 2 'takes DSV4_FOOTER_584, the gather of .* takes INDEXER_132' campaign --writer=builtin:dsv4 --gather=builtin:indexer --kernels=writer,gather --time=1s
 one_line 2 'whole number' campaign --cases=-1
 one_line 2 'mutant:nope-stale-tail' campaign --target=mutant:nope-stale-tial
