@@ -201,6 +201,9 @@ class NightRun {
         gate.targets().empty()
             ? "--core"
             : absl::StrCat("--target=", absl::StrJoin(gate.targets(), ",")));
+    if (gate.control_cases() > 0) {
+      words.push_back(absl::StrCat("--control-cases=", gate.control_cases()));
+    }
     const int code = RunAs("ledger gate", words);
     if (code == kExitUsage) {
       return absl::UnavailableError("the ledger above did not run");

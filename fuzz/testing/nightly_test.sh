@@ -78,8 +78,8 @@ config others 'regressions: "regressions"'
 night 1 'regressions: 1 cases, 1 failed.*RED: 1 regressions failed'
 
 # ---- the ledger gate
-config gated 'ledger_gate { targets: "mutant:gather-drops-pages" } red: GATE'
-night 0 'ledger gate: passed'
+config gated 'ledger_gate { targets: "mutant:gather-drops-pages" targets: "control:narrow-stores" control_cases: 700 } red: GATE'
+night 0 'control:narrow-stores +700 cases, 0 false alarms.*ledger gate: passed'
 
 # ---- killed at any time, it goes on, and ends as a straight one
 units() {

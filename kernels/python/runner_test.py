@@ -373,10 +373,19 @@ class Frameworks(FrameworkTest):
 
 
 class Gpu(FrameworkTest):
-    """torch on device 0, where there is one."""
+    """Frameworks on device 0, where there is one."""
+
+    def on_device(self, package, text):
+        runner = self.attached(package, text, device="0")
+        if isinstance(runner.hello, str):
+            self.assertRegex(
+                runner.hello, "sees no GPU|no GPU to run on|JAX has no gpu"
+            )
+            self.skipTest(runner.hello)
+        return runner
 
     def on_gpu(self, body):
-        runner = self.attached(
+        return self.on_device(
             "torch",
             "import ctypes, torch\n"
             "tensors = 'torch'\n"
@@ -385,12 +394,7 @@ class Gpu(FrameworkTest):
             "    address = ctypes.c_uint64(address)\n"
             "    return driver.cuMemsetD8_v2(address, 7, ctypes.c_size_t(count))\n"
             "def gather(cache, dst, **_):\n" + body,
-            device="0",
         )
-        if isinstance(runner.hello, str):
-            self.assertRegex(runner.hello, "sees no GPU|no GPU to run on")
-            self.skipTest(runner.hello)
-        return runner
 
     def call(self):
         return {
@@ -437,6 +441,63 @@ class Gpu(FrameworkTest):
         self.assertIsInstance(fault, str)
         self.assertRegex(fault, "^cudaError")
         self.assertEqual(runner.process.wait(timeout=60), 0)
+
+    def test_cupy_writes_in_place(self):
+        runner = self.on_device(
+            "cupy",
+            "import cupy\n"
+            "tensors = 'cupy'\n"
+            "def gather(cache, dst, **_):\n"
+            "    assert isinstance(dst, cupy.ndarray) and dst.dtype == 'uint16'\n"
+            "    assert int(cache[0, 0, 3]) == 3, cache\n"
+            "    dst[1] = 0x3F80\n",
+        )
+        self.assertIn("no copy", runner.hello[1])
+        for _ in range(2):
+            call = self.call()
+            self.assertEqual(runner.call("gather", **call), (_OK, ""))
+            self.assertTrue((call["dst"][0] == 0).all())
+            self.assertTrue((call["dst"][1] == 0x3F80).all())
+            self.assertEqual(runner.strays, [])
+
+    def test_cupy_results_are_named(self):
+        runner = self.on_device(
+            "cupy",
+            "import cupy\n"
+            "tensors = 'cupy'\n"
+            "def gather(dst, workspace_starts, **_):\n"
+            "    return [\n"
+            "        cupy.full_like(dst, 0x3F80),\n"
+            "        dst.astype('float32'),\n"
+            "        dst[:, :5],\n"
+            "        dst.get(),\n"
+            "    ][int(workspace_starts[0])]\n",
+        )
+        texts = (
+            "",
+            "returned dst with dtype float32, expected uint16",
+            "returned dst with shape (2, 5), expected (2, 576)",
+            "returned a numpy.ndarray for dst, expected a cupy array",
+        )
+        for number, text in enumerate(texts):
+            dst = np.zeros((2, 576), np.uint16)
+            starts = np.array([number], np.int32)
+            answer = runner.call("gather", dst=dst, workspace_starts=starts)
+            self.assertEqual(answer, (_ERROR if text else _OK, text))
+            self.assertTrue((dst == (0 if text else 0x3F80)).all())
+
+    def test_jax_computes_there(self):
+        runner = self.on_device(
+            "jax",
+            "tensors = 'jax'\n"
+            "def convert(token_indices, valid_count, **_):\n"
+            "    assert next(iter(token_indices.devices())).platform == 'gpu'\n"
+            "    return token_indices + 1, valid_count * 0\n",
+        )
+        self.assertIn("copied through the host", runner.hello[1])
+        call = convert_call(2)
+        self.assertEqual(runner.call("convert", **call), (_OK, ""))
+        self.assertEqual(call["out"].tolist(), [[2, 7, 0, 10]] * 2)
 
 
 if __name__ == "__main__":
