@@ -100,6 +100,8 @@ if grep -q "behaves like" "${work}/out"; then
 else
   record "campaign --no-infer"
 fi
+expect "ab of a writer" 2 "writer.so has no decode" ab \
+  --decode="${lib}/writer.so"
 expect "diff of both" 1 "differ" diff --a="${lib}/writer.so" \
   --b="${lib}/writer_stale_tail.so" --time=5s --corpus="${empty}" \
   --out="${work}/o5"

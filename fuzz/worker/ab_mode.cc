@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "fuzz/worker/session.h"
@@ -31,6 +32,22 @@ AbResult::Spread Describe(double asked, const ScaleFacts& scales) {
   return spread;
 }
 
+// What of `target` only its process can say.
+absl::Status CheckAbDecode(const std::string& target,
+                           const TargetSet& targets) {
+  if (!targets.For(Kernel::kDecode)->Implements(Kernel::kDecode)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        target, " has no decode; `mlafuzz targets --check` says what it has"));
+  }
+  const Layout layout = LayoutOf(targets, {Kernel::kDecode});
+  if (layout != FP8_DS_MLA) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(target, " reads ", Layout_Name(layout),
+                     ", and the caches of `ab` are fp8_ds_mla"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status RunAb(const WorkRequest& request, WorkerStatus& status) {
@@ -41,6 +58,10 @@ absl::Status RunAb(const WorkRequest& request, WorkerStatus& status) {
     targets.set_decode(decode);
     auto session = Session::Create(targets);
     if (!session.ok()) return session.status();
+    if (absl::Status s = CheckAbDecode(decode, (*session)->targets());
+        !s.ok()) {
+      return s;
+    }
     sessions.push_back(*std::move(session));
   }
   AbResult result;
