@@ -82,8 +82,10 @@ std::string Summary(const Case& c) {
                               step.convert().token_indices().width());
         break;
       case Step::kDecode:
-        absl::StrAppendFormat(&out, "decode %d queries, %d heads\n",
-                              step.decode().queries(), step.decode().heads());
+        absl::StrAppendFormat(
+            &out, "decode %d queries, %d heads%s\n", step.decode().queries(),
+            step.decode().heads(),
+            step.decode().has_extra() ? ", a second cache" : "");
         break;
       case Step::kPatch:
         absl::StrAppendFormat(&out, "patch %d bytes of slot %d\n",
@@ -158,6 +160,16 @@ void CanonicaliseIndices(Indices& x) {
   CanonicaliseSet(*x.mutable_set());
 }
 
+void CanonicalisePool(const TokenLayout& layout, Pool& p);
+
+void CanonicaliseExtra(const TokenLayout& layout, ExtraCache& extra) {
+  Pool& pool = *extra.mutable_pool();
+  CanonicalisePool(layout, pool);
+  pool.clear_layout();
+  if (pool.offset() >= 256) pool.set_offset(pool.offset() % 256);
+  CanonicaliseIndices(*extra.mutable_indices());
+}
+
 void CanonicaliseStep(const TokenLayout& layout, Step& step) {
   switch (step.call_case()) {
     case Step::kWrite: {
@@ -218,6 +230,7 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
           d, out_query_stride,
           d.heads() * (d.out_head_stride() ? d.out_head_stride() : 512u));
       MLAFUZZ_PLAIN(d, lse_query_stride, d.heads());
+      if (d.has_extra()) CanonicaliseExtra(layout, *d.mutable_extra());
       break;
     }
     case Step::kPatch:
@@ -244,7 +257,9 @@ void CanonicalisePool(const TokenLayout& layout, Pool& p) {
   Fill& fill = *p.mutable_fill();
   if (fill.kind() != Fill::BYTE) fill.clear_byte();
   if (fill.kind() == Fill::BYTE) fill.clear_seed();
-  if (fill.kind() != Fill::ROWS) fill.clear_scales();
+  if (fill.kind() != Fill::ROWS && fill.kind() != Fill::FINITE_ROWS) {
+    fill.clear_scales();
+  }
   if (fill.ByteSizeLong() == 0) p.clear_fill();
 }
 

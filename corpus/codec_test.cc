@@ -4,6 +4,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "corpus/image.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -24,6 +25,7 @@ Case Parse(const std::string& text) {
 std::string Error(const absl::StatusOr<Case>& c) {
   return c.ok() ? "" : std::string(c.status().message());
 }
+std::string Error(const absl::Status& s) { return std::string(s.message()); }
 
 TEST(Codec, TextGoesThereAndBack) {
   const Case c = Parse(kText);
@@ -31,6 +33,63 @@ TEST(Codec, TextGoesThereAndBack) {
   EXPECT_TRUE(absl::StrContains(text, "bits: 0x3f80")) << text;
   EXPECT_TRUE(absl::StrContains(text, "byte: 0x00a5")) << text;
   EXPECT_EQ(Parse(text).SerializeAsString(), c.SerializeAsString());
+}
+
+// Of every kind of fill, under every class of scales.
+TEST(Codec, CanonicalCasesHaveTheSameBytes) {
+  for (int kind = Fill::Kind_MIN; kind <= Fill::Kind_MAX; ++kind) {
+    for (int scales = Fill::Scales_MIN; scales <= Fill::Scales_MAX; ++scales) {
+      for (const Layout layout : {FP8_DS_MLA, DSV4_FOOTER_584}) {
+        Case c;
+        Pool& pool = *c.mutable_pool();
+        pool.set_layout(layout);
+        pool.set_page_size(4);
+        pool.set_pages(2);
+        Fill& fill = *pool.mutable_fill();
+        fill.set_kind(static_cast<Fill::Kind>(kind));
+        fill.set_scales(static_cast<Fill::Scales>(scales));
+        fill.set_seed(7);
+        fill.set_byte(0x5a);
+        Case canonical = c;
+        Canonicalise(canonical);
+        const absl::StatusOr<CaseImage> image = BuildImage(c);
+        const absl::StatusOr<CaseImage> same = BuildImage(canonical);
+        ASSERT_TRUE(image.ok() && same.ok());
+        EXPECT_EQ(image->pool.bytes, same->pool.bytes)
+            << Fill::Kind_Name(kind) << " " << Fill::Scales_Name(scales);
+      }
+    }
+  }
+}
+
+// A second cache: what is plain of a pool is plain of it too.
+TEST(Codec, ExtraCacheIsCanonicalLikeThePool) {
+  const auto with = [](const std::string& pool, const std::string& indices) {
+    return Parse(absl::StrCat(
+        "pool { layout: DSV4_FOOTER_584 page_size: 1 pages: 1 } steps { decode "
+        "{ queries: 1 heads: 1 indices { rows: 1 width: 2 } softmax_scale_bits:"
+        " 0x3f800000 extra { pool { page_size: 2 pages: 1 ",
+        pool, " } indices { rows: 1 width: 3 ", indices, " } } } }"));
+  };
+  const Case plain = with("", "");
+  EXPECT_EQ(CaseId(with("page_stride: 1728 row_bytes: 584", "row_stride: 3")),
+            CaseId(plain));
+  EXPECT_EQ(CaseId(with("layout: DSV4_FOOTER_584 offset: 512", "")),
+            CaseId(plain));
+  EXPECT_NE(CaseId(with("page_stride: 1200", "")), CaseId(plain));
+  Case without = plain;
+  without.mutable_steps(0)->mutable_decode()->clear_extra();
+  EXPECT_NE(CaseId(without), CaseId(plain));
+  const absl::StatusOr<CaseImage> image = BuildImage(plain);
+  ASSERT_TRUE(image.ok()) << image.status();
+  const StepImage& step = image->steps[0];
+  EXPECT_EQ(step.extra.page_stride, 1728);
+  EXPECT_EQ(step.Find(TensorId::kExtraCache)->bytes.size(), 1728u);
+  EXPECT_TRUE(step.extra.bytes.empty());
+  EXPECT_EQ(Error(BuildImage(with("layout: NOPE_ROW_528", "")).status()),
+            "steps[0].decode.extra.pool.layout: is that of the first pool");
+  EXPECT_EQ(Error(BuildImage(with("fill { byte: 256 }", "")).status()),
+            "steps[0].decode.extra.pool.fill.byte: is not a byte");
 }
 
 TEST(Codec, BothFormsAreRecognised) {

@@ -142,6 +142,9 @@ Contract MakeBuiltin() {
   d.set_sink(DecodeContract::SINK_IN_LSE);
   d.set_capacity(DecodeContract::PHYSICAL_WIDTH);
   d.set_nope_tail(DecodeContract::NOPE_TAIL_IGNORED);
+  d.set_extra(DecodeContract::EXTRA_READ);
+  d.set_extra_length(DecodeContract::EXTRA_LENGTH_MASKED);
+  d.set_rope_values(DecodeContract::ROPE_IN_VALUES);
   d.add_pe_dims(64);
   d.add_pe_dims(0);
   for (int check = DECODE_CHECK_PE_DIM; check <= DECODE_CHECK_ALIGNMENT;
@@ -184,6 +187,9 @@ Contract MakeBuiltin(Layout layout) {
   WriterContract& w = *c.mutable_writer();
   w.clear_pe_dims();
   w.add_pe_dims(static_cast<std::uint32_t>(token.rope));
+  // No layout but fp8_ds_mla has rope beyond a row's 512 values.
+  c.mutable_decode()->clear_pe_dims();
+  c.mutable_decode()->add_pe_dims(0);
   GatherContract& g = *c.mutable_gather();
   switch (layout) {
     case DSV4_FOOTER_584:
@@ -233,6 +239,11 @@ Contract BuiltinContract(Layout layout) {
 bool RuleApplies(Layout layout, absl::string_view field) {
   const TokenLayout& token = TokenLayoutOf(layout);
   if (absl::StrContains(field, ".ue8m0_")) return token.ue8m0();
+  // DeepSeek-V4 alone has a second cache, and rope among a row's values.
+  if (field == "decode.extra" || field == "decode.extra_length" ||
+      field == "decode.rope_values") {
+    return layout == DSV4_FOOTER_584;
+  }
   if (field == "writer.slots_past_pool") return layout == DSV4_1_FOOTER_528;
   // Reserved bytes where a row has no rope: of fp8_ds_mla alone.
   if (field == "writer.tail" || field == "gather.nope_tail" ||
@@ -293,6 +304,16 @@ absl::StatusOr<Contract> ParseContractText(absl::string_view text) {
 
 namespace {
 
+// Whether a value of a rule differs from others where the rule has a meaning.
+bool ValueApplies(Layout layout, const std::string& field, int value) {
+  // A UE8M0 scale is a power of two, which bf16 holds too: it is read or not.
+  if (TokenLayoutOf(layout).ue8m0() &&
+      (field == "qk.scale_rule" || field == "v.scale_rule")) {
+    return value == ReaderSide::SCALE_RAW || value == ReaderSide::SCALE_ONE;
+  }
+  return true;
+}
+
 void AppendNeighbours(const Contract& base, const std::string& message,
                       std::vector<Neighbour>* out) {
   Contract scratch = base;
@@ -308,7 +329,10 @@ void AppendNeighbours(const Contract& base, const std::string& message,
       const google::protobuf::EnumDescriptor* type = field->enum_type();
       for (int k = 0; k < type->value_count(); ++k) {
         const int value = type->value(k)->number();
-        if (value == 0 || value == declared) continue;
+        if (value == 0 || value == declared ||
+            !ValueApplies(base.layout(), name, value)) {
+          continue;
+        }
         Neighbour n{base, name, type->FindValueByNumber(declared)->name(),
                     type->value(k)->name()};
         reflection->SetEnumValue(RulesOf(n.contract, message), field, value);

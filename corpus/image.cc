@@ -33,7 +33,15 @@ class Builder {
       return Bad("format", absl::StrCat(case_.format(),
                                         " is newer than this program knows"));
     }
-    if (absl::Status s = BuildPool(); !s.ok()) return s;
+    const Pool& pool = case_.pool();
+    if (!Layout_IsValid(pool.layout())) {
+      return Bad("pool.layout", absl::StrCat(pool.layout(), " is not known"));
+    }
+    layout_ = &TokenLayoutOf(pool.layout());
+    if (absl::Status s = BuildPool("pool", pool, pool.offset(), image_.pool);
+        !s.ok()) {
+      return s;
+    }
     if (case_.steps_size() > kMaxSteps) {
       return Bad("steps", absl::StrCat(case_.steps_size(), " are more than ",
                                        kMaxSteps));
@@ -61,25 +69,24 @@ class Builder {
   // Poison for one use; each use has a stream of its own.
   ValueGenerator NextPoison() { return poison_.Stream(next_stream_++); }
 
-  absl::Status BuildPool() {
-    const Pool& p = case_.pool();
-    PoolImage& pool = image_.pool;
-    if (!Layout_IsValid(p.layout())) {
-      return Bad("pool.layout", absl::StrCat(p.layout(), " is not known"));
-    }
-    layout_ = &TokenLayoutOf(p.layout());
-    if (p.page_size() < 1) return Bad("pool.page_size", "must be at least 1");
-    if (p.pages() < 1) return Bad("pool.pages", "must be at least 1");
-    if (p.fill().byte() > 255) return Bad("pool.fill.byte", "is not a byte");
+  // `offset` bytes before page 0.
+  absl::Status BuildPool(const std::string& where, const Pool& p,
+                         std::int64_t offset, PoolImage& pool) {
+    const auto in = [&](const char* field) {
+      return absl::StrCat(where, ".", field);
+    };
+    if (p.page_size() < 1) return Bad(in("page_size"), "must be at least 1");
+    if (p.pages() < 1) return Bad(in("pages"), "must be at least 1");
+    if (p.fill().byte() > 255) return Bad(in("fill.byte"), "is not a byte");
     if (!Fill::Kind_IsValid(p.fill().kind())) {
-      return Bad("pool.fill.kind", "is not known");
+      return Bad(in("fill.kind"), "is not known");
     }
     if (!Fill::Scales_IsValid(p.fill().scales())) {
-      return Bad("pool.fill.scales", "is not known");
+      return Bad(in("fill.scales"), "is not known");
     }
     if (layout_->split() && p.row_stride() != 0) {
-      return Bad("pool.row_stride", absl::StrCat("a page of ", layout_->name,
-                                                 " has its rows dense"));
+      return Bad(in("row_stride"), absl::StrCat("a page of ", layout_->name,
+                                                " has its rows dense"));
     }
     pool.layout = layout_->layout;
     pool.pages = p.pages();
@@ -96,24 +103,24 @@ class Builder {
                   layout_->page_multiple * layout_->page_multiple
             : pool.page_size * pool.row_stride;
     if (page > kMaxExtent * 64) {
-      return absl::ResourceExhaustedError("pool.page_size: is too large");
+      return absl::ResourceExhaustedError(
+          absl::StrCat(in("page_size"), ": is too large"));
     }
     pool.page_stride = p.page_stride()
                            ? static_cast<std::int64_t>(std::min<std::uint64_t>(
                                  p.page_stride(), kMaxImageBytes + 1))
                            : page;
-    pool.offset = p.offset();
-    if (absl::Status s = Take("pool", pool.pages, pool.page_stride, 1);
+    pool.offset = offset;
+    if (absl::Status s = Take(where, pool.pages, pool.page_stride, 1);
         !s.ok()) {
       return s;
     }
     if (page > kMaxImageBytes) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("pool.page_size: a page needs more than ",
+          absl::StrCat(in("page_size"), ": a page needs more than ",
                        kMaxImageBytes >> 20, " MiB"));
     }
-    if (absl::Status s =
-            Take("pool.offset", pool.offset + pool.row_bytes, 1, 1);
+    if (absl::Status s = Take(in("offset"), pool.offset + pool.row_bytes, 1, 1);
         !s.ok()) {
       return s;
     }
@@ -124,8 +131,8 @@ class Builder {
                       std::max(pool.pages * pool.page_stride, last_page_end));
     FillPool(p.fill(), NextPoison(), pool);
     for (int i = 0; i < p.patches_size(); ++i) {
-      if (absl::Status s =
-              CheckPatch(absl::StrCat("pool.patches[", i, "]"), p.patches(i));
+      if (absl::Status s = CheckPatch(absl::StrCat(where, ".patches[", i, "]"),
+                                      p.patches(i), pool);
           !s.ok()) {
         return s;
       }
@@ -134,19 +141,19 @@ class Builder {
     return absl::OkStatus();
   }
 
-  absl::Status CheckPatch(absl::string_view where, const Patch& patch) {
-    if (patch.slot() >= static_cast<std::uint64_t>(image_.pool.slots())) {
+  static absl::Status CheckPatch(absl::string_view where, const Patch& patch,
+                                 const PoolImage& pool) {
+    if (patch.slot() >= static_cast<std::uint64_t>(pool.slots())) {
       return Bad(absl::StrCat(where, ".slot"),
                  absl::StrCat(patch.slot(), " is past the pool's ",
-                              image_.pool.slots(), " slots"));
+                              pool.slots(), " slots"));
     }
     if (patch.at() + static_cast<std::uint64_t>(patch.data().size()) >
-        static_cast<std::uint64_t>(image_.pool.row_bytes)) {
-      return Bad(
-          absl::StrCat(where, ".data"),
-          absl::StrCat("bytes ", patch.at(), " to ",
-                       patch.at() + patch.data().size(),
-                       " do not fit into a row of ", image_.pool.row_bytes));
+        static_cast<std::uint64_t>(pool.row_bytes)) {
+      return Bad(absl::StrCat(where, ".data"),
+                 absl::StrCat("bytes ", patch.at(), " to ",
+                              patch.at() + patch.data().size(),
+                              " do not fit into a row of ", pool.row_bytes));
     }
     return absl::OkStatus();
   }
@@ -172,7 +179,8 @@ class Builder {
         return BuildDecode(where, step.decode(), out);
       case Step::kPatch:
         out.is_patch = true;
-        return CheckPatch(absl::StrCat(where, ".patch"), step.patch());
+        return CheckPatch(absl::StrCat(where, ".patch"), step.patch(),
+                          image_.pool);
       case Step::CALL_NOT_SET:
         break;
     }
@@ -480,7 +488,7 @@ class Builder {
 
   absl::Status BuildDecode(const std::string& where, const Decode& d,
                            StepImage& out) {
-    out.tensors.reserve(6);
+    out.tensors.reserve(9);
     if (!Values::Pattern_IsValid(d.q().pattern())) {
       return Bad(where + ".decode.q.pattern", "is not known");
     }
@@ -529,7 +537,39 @@ class Builder {
     absl::StatusOr<Tensor*> lse =
         Add(out, TensorId::kLse, F32, d.queries(), d.heads(),
             d.lse_query_stride() ? d.lse_query_stride() : d.heads(), true, 4);
-    return lse.status();
+    if (!lse.ok() || !d.has_extra()) return lse.status();
+    return AddExtra(where + ".decode.extra", d.extra(), out);
+  }
+
+  // A second cache and what names its rows.
+  absl::Status AddExtra(const std::string& where, const ExtraCache& extra,
+                        StepImage& out) {
+    const Pool& pool = extra.pool();
+    if (pool.layout() != LAYOUT_UNSPECIFIED &&
+        TokenLayoutOf(pool.layout()).layout != layout_->layout) {
+      return Bad(where + ".pool.layout", "is that of the first pool");
+    }
+    // Nothing of another owner's before page 0.
+    if (absl::Status s = BuildPool(where + ".pool", pool, 0, out.extra);
+        !s.ok()) {
+      return s;
+    }
+    Tensor& cache = out.tensors.emplace_back();
+    cache.id = TensorId::kExtraCache;
+    cache.ndim = 3;
+    cache.shape = {out.extra.pages, out.extra.page_size, out.extra.row_bytes};
+    cache.strides = {out.extra.page_stride, out.extra.token_stride(), 1};
+    cache.misalignment = pool.offset() % 256;
+    cache.bytes = std::move(out.extra.bytes);
+    out.extra.bytes.clear();
+    if (absl::Status s = AddIndices(where + ".indices", out,
+                                    TensorId::kExtraIndices, extra.indices());
+        !s.ok()) {
+      return s;
+    }
+    if (extra.lengths_size() == 0) return absl::OkStatus();
+    return AddList<std::int32_t>(out, TensorId::kExtraLengths, I32,
+                                 extra.lengths());
   }
 
   const Case& case_;
@@ -632,6 +672,12 @@ const char* TensorName(TensorId id) {
       return "trace";
     case TensorId::kDstScales:
       return "dst_scales";
+    case TensorId::kExtraCache:
+      return "extra_cache";
+    case TensorId::kExtraIndices:
+      return "extra_indices";
+    case TensorId::kExtraLengths:
+      return "extra_lengths";
   }
   return "?";
 }

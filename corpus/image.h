@@ -47,6 +47,9 @@ enum class TensorId {
   kLse,              // [queries, heads] f32, out
   kTrace,            // f32, out: kernels/decode/trace.h; in no case
   kDstScales,        // [dst_rows, tiles] f32, out; where codes are copied
+  kExtraCache,       // [pages, page_size, token] u8, in; may be absent
+  kExtraIndices,     // [queries, width] i32, in; with kExtraCache
+  kExtraLengths,     // [queries] i32, in; may be absent
 };
 // "kv_c", "k_pe", "slot_mapping", ...
 const char* TensorName(TensorId id);
@@ -126,6 +129,9 @@ struct StepImage {
   Kernel kernel = Kernel::kWriter;
   const Step* step = nullptr;  // into the case; lives as long as it
   std::vector<Tensor> tensors;
+  // Where things lie in kExtraCache, whose bytes stand there alone: `bytes` is
+  // empty. No pages: the call has none.
+  PoolImage extra;
 
   // nullptr where the call has no such tensor.
   const Tensor* Find(TensorId id) const {

@@ -115,6 +115,9 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
           .declared_topk = call.declared_topk(),
           .query_length = std::max<std::int64_t>(call.query_length(), 1),
           .trace = Find(TensorId::kTrace),
+          .extra_cache = Find(TensorId::kExtraCache),
+          .extra_indices = Find(TensorId::kExtraIndices),
+          .extra_lengths = Find(TensorId::kExtraLengths),
       };
       return target->Decode(args, context);
     }

@@ -120,13 +120,19 @@ typedef struct MlafuzzDecode {
   int64_t splits;        /* asked for; 0: the kernel's own choice */
   int64_t declared_topk; /* the model's number; 0: the width of `indices` */
   int64_t query_length;  /* queries of one request */
-  DLTensor* cache;       /* [pages, page_size, 656] uint8 */
-  DLTensor* q;           /* [queries, heads, 512 + pe_dim] bfloat16 */
+  DLTensor* cache;       /* [pages, page_size, bytes a token: 656] uint8 */
+  DLTensor* q;           /* [queries, heads, 512 + pe_dim] bfloat16; in a layout
+                            whose 512 values include rope pe_dim is 0 */
   DLTensor* indices;     /* [queries, width] int32 slots; -1: none */
   DLTensor* lengths;     /* [queries] int32 or null */
   DLTensor* sinks;       /* [heads] float32, natural-log units, or null */
   DLTensor* out;         /* [queries, heads, 512] bfloat16; written */
   DLTensor* lse;         /* [queries, heads] float32; written */
+  /* A second cache of the same layout, DeepSeek-V4's compressed keys; all three
+   * are null where there is none. */
+  DLTensor* extra_cache;   /* [pages, page_size, bytes a token] uint8 */
+  DLTensor* extra_indices; /* [queries, width] int32 slots of it; -1: none */
+  DLTensor* extra_lengths; /* [queries] int32 or null */
 } MlafuzzDecode;
 
 typedef struct MlafuzzTarget {

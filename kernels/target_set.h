@@ -79,6 +79,11 @@ struct DecodeArgs {
   std::int64_t declared_topk;       // the model's number; 0: the buffer's width
   std::int64_t query_length;        // queries of one request
   const DLTensor* trace = nullptr;  // float32: kernels/decode/trace.h
+  // A second cache, of the same layout; null: none.
+  const DLTensor* extra_cache = nullptr;
+  const DLTensor* extra_indices =
+      nullptr;  // [queries, width] int32 slots of it
+  const DLTensor* extra_lengths = nullptr;  // [queries] int32 or null
 };
 
 // ok; refused with a message, nothing written; error; fault.

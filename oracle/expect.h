@@ -47,6 +47,9 @@ Expectation Expect(const Contract& contract, const CaseImage& image, int step,
 // others may hold anything without any effect (two-poison).
 std::vector<std::uint8_t> PoolReadSet(const Contract& contract,
                                       const CaseImage& image, int step);
+// The same of a decode's second cache: as long as kExtraCache; empty: none.
+std::vector<std::uint8_t> ExtraReadSet(const Contract& contract,
+                                       const CaseImage& image, int step);
 
 }  // namespace mlafuzz
 

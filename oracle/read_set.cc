@@ -47,25 +47,40 @@ void MarkGathered(const GatherContract& contract, const CaseImage& image,
 }
 
 // The rows that lanes name which are not masked, and slot 0 where a contract
-// has masked ones read it.
+// has masked ones read it: of the pool, or of the second cache.
 void MarkDecoded(const Contract& contract, const CaseImage& image,
-                 const StepImage& step, std::vector<std::uint8_t>* set) {
+                 const StepImage& step, bool extra,
+                 std::vector<std::uint8_t>* set) {
   const RowLayout& layout = oracle::LayoutOf(image.pool.layout);
   const Tensor& q = *step.Find(TensorId::kQ);
-  const bool reads_tail =
+  // Rope that is no value is read for the query's columns beyond 512.
+  const bool reads_rope =
+      layout.columns() == oracle::kLatentColumns ||
       q.shape[2] > oracle::kLatentColumns ||
       contract.decode().nope_tail() != DecodeContract::NOPE_TAIL_IGNORED;
-  const std::int64_t bytes = reads_tail ? layout.rope_end() : layout.rope_at;
-  const auto mark = [&](std::int64_t at) {
-    if (at < 0 || at + bytes > static_cast<std::int64_t>(set->size())) return;
-    std::fill_n(set->begin() + at, bytes, 1);
+  const std::int64_t size = static_cast<std::int64_t>(set->size());
+  const auto mark = [&](const oracle::TokenPlace& place) {
+    const auto part = [&](int first, int count) {
+      const std::int64_t at = place.ByteAt(layout, first);
+      if (at < 0 || at + count > size) return;
+      std::fill_n(set->begin() + at, count, 1);
+    };
+    part(layout.codes_at, layout.codes);
+    part(layout.scales_at, layout.tiles() * layout.scale_bytes);
+    if (reads_rope) part(layout.rope_at, 2 * layout.rope);
   };
   for (std::int64_t query = 0; query < q.shape[0]; ++query) {
     const oracle::KeyPlan plan =
         oracle::PlanKeys(contract, image.pool, step, query, {});
-    for (const oracle::Key& key : plan.keys) mark(key.at);
-    if (plan.masked > 0 && oracle::ReadsSlot0(contract.decode())) {
-      mark(image.pool.RowAt(0));
+    for (const oracle::Key& key : plan.keys) {
+      if (key.in_extra == extra && key.at >= 0) mark({key.at, key.behind});
+    }
+    const std::int64_t masked =
+        extra ? plan.masked_extra : plan.masked - plan.masked_extra;
+    const PoolImage& pool = extra ? step.extra : image.pool;
+    if (masked > 0 && oracle::ReadsSlot0(contract.decode()) &&
+        pool.slots() > 0) {
+      mark(oracle::PlaceOf(pool, 0));
     }
   }
 }
@@ -82,11 +97,22 @@ std::vector<std::uint8_t> PoolReadSet(const Contract& contract,
       MarkGathered(contract.gather(), image, s, &set);
       break;
     case Kernel::kDecode:
-      MarkDecoded(contract, image, s, &set);
+      MarkDecoded(contract, image, s, /*extra=*/false, &set);
       break;
     case Kernel::kWriter:   // stores rows and reads none
     case Kernel::kConvert:  // does not see the pool
       break;
+  }
+  return set;
+}
+
+std::vector<std::uint8_t> ExtraReadSet(const Contract& contract,
+                                       const CaseImage& image, int step) {
+  const StepImage& s = image.steps[static_cast<std::size_t>(step)];
+  const Tensor* cache = s.Find(TensorId::kExtraCache);
+  std::vector<std::uint8_t> set(cache == nullptr ? 0 : cache->bytes.size(), 0);
+  if (cache != nullptr) {
+    MarkDecoded(contract, image, s, /*extra=*/true, &set);
   }
   return set;
 }

@@ -4,6 +4,7 @@
 
 #include "corpus/contracts.h"
 #include "corpus/token_layout.h"
+#include "properties/layout_pool.h"
 
 namespace mlafuzz {
 
@@ -13,8 +14,7 @@ const std::vector<Field>& AllFields() {
     for (const TokenLayout& layout : TokenLayouts()) {
       const Contract contract = BuiltinContract(layout.layout);
       for (const Kernel kernel : kAllKernels) {
-        // No kernel decodes another layout.
-        if (kernel == Kernel::kDecode && layout.layout != FP8_DS_MLA) continue;
+        if (kernel == Kernel::kDecode && !IsDecoded(layout.layout)) continue;
         for (const Neighbour& n : Neighbours(contract, kernel)) {
           if (std::none_of(all->begin(), all->end(), [&n](const Field& field) {
                 return field.name == n.field;

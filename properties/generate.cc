@@ -633,7 +633,7 @@ Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
   }
   Case c;
   const bool others = options.writer || options.gather || options.convert;
-  if (options.decode && options.layout == FP8_DS_MLA &&
+  if (options.decode && IsDecoded(options.layout) &&
       (!others || choices.OneIn(3))) {
     GenerateDecodeProgram(choices, options, c);
     if (choices.OneIn(2)) c.set_schedule(choices.Below(1u << 16));

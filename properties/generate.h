@@ -64,6 +64,10 @@ Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options);
 void StrideHeads(Choices& choices, Decode& decode);
 Decode GenerateDecode(Choices& choices, const Pool& pool,
                       const GeneratorOptions& options);
+// Gives the decode a second cache, of a layout that may have one. To be
+// repaired.
+void GenerateExtra(Choices& choices, const Pool& pool,
+                   const GeneratorOptions& options, Decode& decode);
 // Pool and steps of `c`: a decode or two, maybe a write before them, maybe a
 // poisoned row that no key names.
 void GenerateDecodeProgram(Choices& choices, const GeneratorOptions& options,

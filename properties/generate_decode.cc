@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "corpus/values.h"
 #include "properties/generate.h"
+#include "properties/layout_pool.h"
 #include "properties/repair.h"
 
 // Decode calls that have something to say: rows whose tile scales have
@@ -156,8 +158,10 @@ std::uint32_t SinkBits(Choices& choices) {
   }
 }
 
-void Lengths(Choices& choices, const Pool& pool, Decode& decode) {
-  Indices& indices = *decode.mutable_indices();
+// Of `queries` index rows over a cache of that page size.
+void Lengths(Choices& choices, std::uint32_t page_size, std::uint32_t queries,
+             Indices& indices,
+             google::protobuf::RepeatedField<std::int32_t>* lengths) {
   const std::uint32_t width = indices.width();
   // What lies past a length may be anything, also what would be no slot.
   const bool junk = choices.OneIn(3) && width > 1;
@@ -168,19 +172,18 @@ void Lengths(Choices& choices, const Pool& pool, Decode& decode) {
     indices.set_place(Indices::BACK);
     indices.set_pad(choices.Pick({Indices::HUGE_POSITIVE, Indices::MIXED_PAD}));
   }
-  for (std::uint32_t i = 0; i < decode.queries(); ++i) {
+  for (std::uint32_t i = 0; i < queries; ++i) {
     std::uint32_t length = choices.Pick<std::uint32_t>(
         {0, 1, most - 1, most, choices.Below(most + 1), choices.Below(most + 1),
          junk ? most : width + 3});
     if (choices.OneIn(6)) {
       // Beside the borders of pages and blocks.
-      length = choices.Pick<std::uint32_t>({pool.page_size(), kBlock}) - 1 +
+      length = choices.Pick<std::uint32_t>({page_size, kBlock}) - 1 +
                choices.Below(3);
       if (junk) length = std::min(length, most);
     }
     // A padded row of a batch may come with -1.
-    decode.add_lengths(choices.OneIn(24) ? -1
-                                         : static_cast<std::int32_t>(length));
+    lengths->Add(choices.OneIn(24) ? -1 : static_cast<std::int32_t>(length));
   }
 }
 
@@ -226,53 +229,73 @@ void OddKeyRow(Choices& choices, Pool& pool, const Decode& decode,
     p.set_at(at);
     p.set_data(std::move(data));
   };
-  const std::uint32_t tile = choices.Below(4);
-  switch (choices.Below(12)) {
+  const TokenLayout& layout = TokenLayoutOf(pool.layout());
+  const auto columns = static_cast<std::uint32_t>(layout.tile);
+  const auto codes_of_a_tile = static_cast<std::size_t>(layout.tile);
+  const auto scales_at = static_cast<std::uint32_t>(layout.scales_at);
+  const auto rope_at = static_cast<std::uint32_t>(layout.rope_at);
+  const std::uint32_t tile =
+      choices.Below(static_cast<std::uint32_t>(layout.tiles()));
+  const std::uint32_t kind = choices.Below(12);
+  if (layout.ue8m0() && kind >= 3 && kind <= 8) {
+    // Both ends, what lies beside them, and steps of one.
+    patch(scales_at + tile,
+          Bytes(choices.Pick<std::uint32_t>({0, 0, 255, 255, 1, 254, 126, 128}),
+                1));
+    return;
+  }
+  if (layout.rope == 0 && (kind == 9 || kind == 10)) {
+    patch(columns * tile, Bytes(0x7f, 1));
+    return;
+  }
+  switch (kind) {
     case 0:  // nothing but zeros of either sign
-      patch(128 * tile, std::string(128, choices.OneIn(2) ? '\0' : '\x80'));
+      patch(columns * tile,
+            std::string(codes_of_a_tile, choices.OneIn(2) ? '\0' : '\x80'));
       return;
     case 1: {  // one code
-      std::string codes(128, '\0');
-      codes[choices.Below(128)] =
+      std::string codes(codes_of_a_tile, '\0');
+      codes[choices.Below(columns)] =
           static_cast<char>(choices.Pick({0x7e, 0xfe, 0x38, 0x01}));
-      patch(128 * tile, codes);
+      patch(columns * tile, codes);
       return;
     }
     case 2:  // subnormals alone
-      patch(128 * tile,
-            std::string(128, static_cast<char>((choices.Below(2) << 7) |
-                                               (1 + choices.Below(7)))));
+      patch(columns * tile,
+            std::string(codes_of_a_tile,
+                        static_cast<char>((choices.Below(2) << 7) |
+                                          (1 + choices.Below(7)))));
       return;
     case 3:  // 18 octaves and more between two scales
-      patch(512,
+      patch(scales_at,
             Bytes((102 + choices.Below(6)) << 23 | choices.Below(1u << 23), 4));
-      patch(516 + 4 * choices.Below(3),
+      patch(scales_at + 4 + 4 * choices.Below(3),
             Bytes((126 + choices.Below(4)) << 23 | choices.Below(1u << 23), 4));
       return;
     case 4:  // a power of two, one step above, one step below
-      patch(512 + 4 * tile,
+      patch(scales_at + 4 * tile,
             Bytes(((118 + choices.Below(8)) << 23) - 1 + choices.Below(3), 4));
       return;
     case 5:
     case 6:
     case 7:
     case 8:
-      patch(512 + 4 * tile,
+      patch(scales_at + 4 * tile,
             Bytes(choices.Pick<std::uint32_t>(
                       {0x00000000, 0x80000000, 0x00000001, 0x007fffff,
                        0x00800000, 0x7f800000, 0x7fc00000, 0xbc400000}),
                   4));
       return;
     case 9:  // a subnormal value
-      patch(528 + 2 * choices.Below(64),
+      patch(rope_at + 2 * choices.Below(64),
             Bytes(choices.Pick<std::uint32_t>({0x0001, 0x8001, 0x007f}), 2));
       return;
     case 10:
-      patch(528 + 2 * choices.Below(64),
+      patch(rope_at + 2 * choices.Below(64),
             Bytes(choices.Pick<std::uint32_t>({0x7f80, 0xff80, 0x7fc0}), 2));
       return;
     default:
-      patch(choices.Below(512),
+      patch(choices.Below(static_cast<std::uint32_t>(layout.codes)),
             Bytes(choices.Pick<std::uint32_t>({0x7f, 0x80, 0x7e}), 1));
   }
 }
@@ -285,20 +308,27 @@ void PoisonRow(Choices& choices, Pool& pool, Decode& decode) {
   const std::uint32_t slot = choices.OneIn(4) ? choices.Below(slots) : 0;
   Patch& patch = *pool.add_patches();
   patch.set_slot(slot);
+  const TokenLayout& layout = TokenLayoutOf(pool.layout());
+  const auto a_scale = [&](const char* fp32) {
+    const std::uint32_t tile =
+        choices.Below(static_cast<std::uint32_t>(layout.tiles()));
+    patch.set_at(static_cast<std::uint32_t>(layout.scales_at) +
+                 static_cast<std::uint32_t>(layout.scale_bytes) * tile);
+    patch.set_data(layout.ue8m0() ? std::string("\xff") : std::string(fp32, 4));
+  };
   switch (choices.Below(4)) {
     case 0:
-      patch.set_data(std::string(656, '\xff'));
+      patch.set_data(
+          std::string(static_cast<std::size_t>(layout.token_bytes), '\xff'));
       break;
-    case 1:  // a scale: NaN
-      patch.set_at(512 + 4 * choices.Below(4));
-      patch.set_data(std::string("\x00\x00\xc0\x7f", 4));
+    case 1:  // NaN
+      a_scale("\x00\x00\xc0\x7f");
       break;
-    case 2:  // a scale: Inf
-      patch.set_at(512 + 4 * choices.Below(4));
-      patch.set_data(std::string("\x00\x00\x80\x7f", 4));
+    case 2:  // Inf, or what may be either
+      a_scale("\x00\x00\x80\x7f");
       break;
     default:
-      patch.set_at(choices.Below(512));
+      patch.set_at(choices.Below(static_cast<std::uint32_t>(layout.codes)));
       patch.set_data("\x7f");
   }
   Indices& indices = *decode.mutable_indices();
@@ -338,7 +368,9 @@ void StrideHeads(Choices& choices, Decode& decode) {
 }
 
 Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options) {
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
   Pool pool;
+  SetLayout(options.layout, pool);
   pool.set_page_size(
       choices.Pick<std::uint32_t>({1, 1, 2, 2, 3, 4, 5, 8, 16, 64}));
   if (choices.OneIn(48)) {
@@ -349,15 +381,52 @@ Pool GenerateDecodePool(Choices& choices, const GeneratorOptions& options) {
   if (!options.small && choices.OneIn(4)) {
     pool.set_pages(pool.pages() + choices.Below(2048 / page));
   }
-  if (choices.OneIn(8)) pool.set_row_stride(656 + 16 * (1 + choices.Below(4)));
+  if (!layout.split() && choices.OneIn(8)) {
+    pool.set_row_stride(static_cast<std::uint32_t>(layout.token_bytes) +
+                        16 * (1 + choices.Below(4)));
+  }
   if (choices.OneIn(6)) {
-    const std::uint32_t row = pool.row_stride() != 0 ? pool.row_stride() : 656;
-    pool.set_page_stride(std::uint64_t{row} * page +
-                         16 * (1 + choices.Below(8)));
+    pool.set_page_stride(PlainPageStride(pool) + 16 * (1 + choices.Below(8)));
   }
   if (choices.OneIn(8)) pool.set_offset(16 * (1 + choices.Below(8)));
   FillForDecode(choices, *pool.mutable_fill());
   return pool;
+}
+
+void GenerateExtra(Choices& choices, const Pool& pool,
+                   const GeneratorOptions& options, Decode& decode) {
+  ExtraCache& extra = *decode.mutable_extra();
+  Pool& second = *extra.mutable_pool();
+  SetLayout(options.layout, second);
+  // Compressed pages are smaller than the first cache's, where a model has
+  // both; one of 2 rows is in use.
+  second.set_page_size(choices.Pick<std::uint32_t>(
+      {1, 2, 2, 3, 4, 8, 16, 32, 64, pool.page_size()}));
+  second.set_pages(1 + choices.Below(second.page_size() >= 16 ? 2 : 6));
+  if (choices.OneIn(4)) {
+    second.set_page_stride(PlainPageStride(second) +
+                           16 * (1 + choices.Below(8)));
+  }
+  if (choices.OneIn(6)) second.set_offset(16 * (1 + choices.Below(8)));
+  FillForDecode(choices, *second.mutable_fill());
+  second.clear_layout();
+  Indices& indices = *extra.mutable_indices();
+  indices.set_rows(decode.queries());
+  const std::uint32_t draw = choices.Below(16);
+  indices.set_width(draw < 12   ? 1 + choices.Below(8)
+                    : draw < 15 ? 63 + choices.Below(3)
+                                : 1 + choices.Below(3 * kBlock));
+  if (choices.OneIn(6)) {
+    indices.set_row_stride(indices.width() +
+                           choices.Pick<std::uint32_t>({1, 2, 3, 8}));
+  }
+  indices.set_seed(choices.Below(1u << 16));
+  indices.set_limit(Slots(second));
+  Masks(choices, indices);
+  if (choices.OneIn(2)) {
+    Lengths(choices, second.page_size(), decode.queries(), indices,
+            extra.mutable_lengths());
+  }
 }
 
 Decode GenerateDecode(Choices& choices, const Pool& pool,
@@ -365,8 +434,10 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   Decode decode;
   decode.set_queries(Queries(choices));
   decode.set_heads(Heads(choices));
-  if (!choices.OneIn(3)) {
-    decode.set_pe_dim(64);
+  if (RopeBeyond(options.layout) == 0) {
+    // Nothing of a query lies beyond the values.
+  } else if (!choices.OneIn(3)) {
+    decode.set_pe_dim(RopeBeyond(options.layout));
   } else if (decode.heads() == 1 && choices.OneIn(2)) {
     // What a reserved tail would meet is the next row of q.
     decode.set_heads(2);
@@ -408,7 +479,8 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
                                      : Slots(pool));
   Masks(choices, indices);
   if (many ? !choices.OneIn(4) : choices.OneIn(3))
-    Lengths(choices, pool, decode);
+    Lengths(choices, pool.page_size(), decode.queries(), indices,
+            decode.mutable_lengths());
   Query(choices, decode);
   decode.set_softmax_scale_bits(
       Bits(choices.Pick({1 / 24.0f, 1 / 24.0f, 0.0721687824f, 1.0f, 0.125f})));
@@ -433,6 +505,9 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
     decode.set_query_length(decode.queries());
   }
   if (choices.OneIn(6)) StrideHeads(choices, decode);
+  if (HasExtra(options.layout) && choices.OneIn(2)) {
+    GenerateExtra(choices, pool, options, decode);
+  }
   RepairDecode(decode, pool, options);
   return decode;
 }

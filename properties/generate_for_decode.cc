@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "corpus/values.h"
 #include "properties/generate_for_parts.h"
 #include "properties/repair.h"
@@ -36,6 +37,7 @@ Decode& TellingDecode(Choices& choices, const GeneratorOptions& options,
   decode.clear_lengths();
   decode.clear_sink_bits();
   decode.clear_declared_topk();
+  decode.clear_extra();
   SetPattern(choices, {Values::NORMAL_RANGE, Values::SMALL_INTEGERS},
              *decode.mutable_q());
   decode.set_softmax_scale_bits(
@@ -138,9 +140,14 @@ void ForMaskedLanes(Choices& choices, const GeneratorOptions& options,
   if (pool.page_size() * pool.pages() == 1) pool.set_pages(2);
   const std::uint32_t slots = pool.page_size() * pool.pages();
   Patch& patch = *pool.add_patches();
-  patch.set_at(512 + 4 * choices.Below(4));
-  patch.set_data(choices.OneIn(2) ? std::string("\x00\x00\xc0\x7f", 4)
-                                  : std::string("\x00\x00\x80\x7f", 4));
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const std::uint32_t tile =
+      choices.Below(static_cast<std::uint32_t>(layout.tiles()));
+  patch.set_at(static_cast<std::uint32_t>(layout.scales_at) +
+               static_cast<std::uint32_t>(layout.scale_bytes) * tile);
+  patch.set_data(layout.ue8m0()     ? std::string("\xff")
+                 : choices.OneIn(2) ? std::string("\x00\x00\xc0\x7f", 4)
+                                    : std::string("\x00\x00\x80\x7f", 4));
   Widen(choices, decode);
   Indices& indices = *decode.mutable_indices();
   indices.set_valid(1 + choices.Below(indices.width() - 1));
@@ -258,6 +265,90 @@ void ForNopeTail(Choices& choices, const GeneratorOptions& options, Case& c) {
   Finish(options, c);
 }
 
+// One key whose first codes are 448 under the scale byte `byte`, and a query of
+// one column that meets one of them.
+void OneScaleByte(Choices& choices, const GeneratorOptions& options,
+                  std::uint8_t byte, std::uint32_t q_bits, Case& c) {
+  Decode& decode = TellingDecode(choices, options, c);
+  const TokenLayout& layout = TokenLayoutOf(options.layout);
+  const std::uint32_t tile =
+      choices.Below(static_cast<std::uint32_t>(layout.tiles()));
+  const std::uint32_t column =
+      static_cast<std::uint32_t>(layout.tile) * tile +
+      choices.Below(static_cast<std::uint32_t>(layout.tile));
+  Indices& indices = *decode.mutable_indices();
+  indices.set_valid(1);
+  indices.clear_pad();
+  decode.clear_declared_topk();
+  for (const std::int32_t index : ExpandIndices(indices)) {
+    if (index < 0) continue;
+    const auto put = [&](std::uint32_t at, std::uint8_t value) {
+      Patch& patch = *c.mutable_pool()->add_patches();
+      patch.set_slot(static_cast<std::uint64_t>(index));
+      patch.set_at(at);
+      patch.set_data(std::string(1, static_cast<char>(value)));
+    };
+    put(static_cast<std::uint32_t>(layout.scales_at) + tile, byte);
+    put(column, choices.OneIn(2) ? 0x7e : 0xfe);
+  }
+  Values& q = *decode.mutable_q();
+  q.Clear();
+  for (std::uint32_t i = 0; i < decode.queries() * decode.heads(); ++i) {
+    SetBits& set = *q.add_set();
+    set.set_at(512 * i + column);
+    set.set_bits(q_bits);
+  }
+  Finish(options, c);
+}
+
+// 448 times 2^-127 against 2^120: a logit of some size, or none.
+void ForUe8m0Zero(Choices& choices, const GeneratorOptions& options, Case& c) {
+  OneScaleByte(choices, options, 0, 0x7b80, c);
+}
+
+// Keys of a second cache beside those of the first.
+ExtraCache& TellingExtra(Choices& choices, const GeneratorOptions& options,
+                         Case& c) {
+  Decode& decode = TellingDecode(choices, options, c);
+  GenerateExtra(choices, c.pool(), options, decode);
+  ExtraCache& extra = *decode.mutable_extra();
+  SetFill(choices, Fill::FINITE_ROWS, Fill::ARBITRARY,
+          *extra.mutable_pool()->mutable_fill());
+  extra.clear_lengths();
+  Indices& indices = *extra.mutable_indices();
+  indices.clear_set();
+  if (indices.pad() != Indices::OTHER_NEGATIVE) indices.clear_pad();
+  indices.set_width(std::max(2u, indices.width()));
+  indices.clear_row_stride();
+  indices.set_valid(std::max(1u, indices.valid()));
+  return extra;
+}
+
+void ForExtra(Choices& choices, const GeneratorOptions& options, Case& c) {
+  TellingExtra(choices, options, c);
+  Finish(options, c);
+}
+
+// Keys at and past the second length, all of one row.
+void ForExtraLength(Choices& choices, const GeneratorOptions& options,
+                    Case& c) {
+  ExtraCache& extra = TellingExtra(choices, options, c);
+  Indices& indices = *extra.mutable_indices();
+  indices.set_valid(indices.width());
+  const std::uint32_t queries = c.steps(0).decode().queries();
+  for (std::uint32_t i = 0; i < queries; ++i) {
+    extra.add_lengths(static_cast<std::int32_t>(choices.Below(
+        std::min(indices.width(), 2 + choices.Below(indices.width())))));
+  }
+  Finish(options, c);
+}
+
+void ForRopeValues(Choices& choices, const GeneratorOptions& options, Case& c) {
+  TellingDecode(choices, options, c);
+  MaybeLattice(choices, c);
+  Finish(options, c);
+}
+
 }  // namespace
 
 std::vector<FieldRecipe> DecodeRecipes() {
@@ -271,7 +362,14 @@ std::vector<FieldRecipe> DecodeRecipes() {
           {"decode.lse_base", ForLseBase},
           {"decode.sink", ForSink},
           {"decode.capacity", ForCapacity},
-          {"decode.nope_tail", ForNopeTail}};
+          {"decode.nope_tail", ForNopeTail},
+          {"qk.ue8m0_zero", ForUe8m0Zero},
+          {"v.ue8m0_zero", ForUe8m0Zero},
+          // Not ue8m0_last: a logit of Inf is as good as one of NaN, and where
+          // it is NaN the values do not show.
+          {"decode.extra", ForExtra},
+          {"decode.extra_length", ForExtraLength},
+          {"decode.rope_values", ForRopeValues}};
 }
 
 }  // namespace mlafuzz

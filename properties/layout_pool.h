@@ -36,6 +36,21 @@ inline std::uint64_t PlainPageStride(const Pool& pool) {
 // of several rows for one slot stands (FlashInfer's DSV4_1).
 inline bool TakesAnySlot(Layout layout) { return layout == DSV4_1_FOOTER_528; }
 
+// Rows of this layout have the 512 values that a decode attends to.
+inline bool IsDecoded(Layout layout) {
+  const TokenLayout& token = TokenLayoutOf(layout);
+  return !token.copied && (token.codes == 512 || token.dst_columns() == 512);
+}
+
+// Columns that a query may have beyond 512, for rope that is no value.
+inline std::uint32_t RopeBeyond(Layout layout) {
+  const TokenLayout& token = TokenLayoutOf(layout);
+  return token.codes == 512 ? static_cast<std::uint32_t>(token.rope) : 0;
+}
+
+// A decode of this layout may have a second cache (DeepSeek-V4).
+inline bool HasExtra(Layout layout) { return layout == DSV4_FOOTER_584; }
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_PROPERTIES_LAYOUT_POOL_H_

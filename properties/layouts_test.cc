@@ -23,6 +23,7 @@
 #include "properties/fields.h"
 #include "properties/generate.h"
 #include "properties/generate_for.h"
+#include "properties/layout_pool.h"
 #include "properties/repair.h"
 
 namespace mlafuzz {
@@ -37,6 +38,9 @@ constexpr LayoutTarget kTargets[] = {
     {"builtin:nope-row", NOPE_ROW_528},
     {"builtin:dsv4", DSV4_FOOTER_584},
     {"builtin:dsv4-packer", DSV4_FOOTER_584},
+    {"builtin:flashmla-dsv4", DSV4_FOOTER_584},
+    {"builtin:dsv4-scale-ends", DSV4_FOOTER_584},
+    {"builtin:glm53-nope", NOPE_ROW_528},
     {"builtin:dsv4_1", DSV4_1_FOOTER_528},
     {"builtin:indexer", INDEXER_132},
     {"builtin:indexer-ue8m0", INDEXER_132},
@@ -51,6 +55,7 @@ class EachTarget : public testing::TestWithParam<LayoutTarget> {
         checker_(targets_, *executor_) {
     options_.layout = GetParam().layout;
     options_.convert = false;
+    options_.decode = IsDecoded(options_.layout);
   }
 
   TargetSet targets_;
@@ -122,9 +127,7 @@ TEST_P(EachTarget, CasesMadeForAFieldShowIt) {
   const Contract contract = BuiltinContract(GetParam().layout);
   for (int i = 0; i < static_cast<int>(AllFields().size()); ++i) {
     const Field& field = AllFields()[static_cast<std::size_t>(i)];
-    if (field.kernel != Kernel::kWriter && field.kernel != Kernel::kGather) {
-      continue;
-    }
+    if (field.kernel == Kernel::kConvert) continue;
     if (!CanGenerateFor(i, GetParam().layout)) continue;
     int shows = 0;
     for (int seed = 0; seed < kMade; ++seed) {

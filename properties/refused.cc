@@ -270,11 +270,13 @@ bool BreakDecodeCheck(DecodeCheck check, Choices& choices, Pool& pool,
       return true;
     case DECODE_CHECK_ALIGNMENT:
       if (pool.pages() > 1 && choices.OneIn(3)) {
-        const std::uint64_t row =
-            pool.row_stride() != 0 ? pool.row_stride() : 656;
-        pool.set_page_stride(row * pool.page_size() + 8);
-      } else if (pool.page_size() > 1 && choices.OneIn(2)) {
-        pool.set_row_stride(choices.Pick<std::uint32_t>({664, 660, 680}));
+        pool.clear_page_stride();
+        pool.set_page_stride(PlainPageStride(pool) + 8);
+      } else if (pool.page_size() > 1 &&
+                 !TokenLayoutOf(pool.layout()).split() && choices.OneIn(2)) {
+        pool.set_row_stride(static_cast<std::uint32_t>(
+                                TokenLayoutOf(pool.layout()).token_bytes) +
+                            choices.Pick<std::uint32_t>({8, 4, 24}));
         pool.clear_page_stride();
       } else {
         pool.set_offset(choices.Pick<std::uint32_t>({8, 4, 24, 1}));

@@ -620,7 +620,7 @@ void RepairCase(Case& c, const GeneratorOptions& options) {
         if (keep) RepairConvert(*step.mutable_convert(), pool, options);
         break;
       case Step::kDecode:
-        keep &= options.decode && options.layout == FP8_DS_MLA;
+        keep &= options.decode && IsDecoded(options.layout);
         if (keep) RepairDecode(*step.mutable_decode(), pool, options);
         break;
       case Step::kPatch: {

@@ -5,7 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "corpus/token_layout.h"
 #include "corpus/values.h"
+#include "properties/layout_pool.h"
 #include "properties/repair.h"
 #include "properties/repair_parts.h"
 
@@ -20,25 +22,21 @@ constexpr std::uint32_t kAlign = 8;
 // Lists whose length a host must refuse are this much off at most.
 constexpr std::uint32_t kMaxSurplus = 4;
 
-// Lanes of `query` that count.
-std::int64_t ActiveLanes(const Decode& decode, std::uint32_t query) {
-  const std::int64_t width = decode.indices().width();
-  if (static_cast<int>(query) >= decode.lengths_size()) return width;
-  return std::clamp<std::int64_t>(decode.lengths(static_cast<int>(query)), 0,
-                                  width);
-}
+using Lengths = google::protobuf::RepeatedField<std::int32_t>;
 
-// Lets every lane that counts name a slot, or none.
-void RepairLanes(Decode& decode, std::int64_t slots) {
-  Indices& indices = *decode.mutable_indices();
+// Lets every lane of a row of one of `queries` that counts name a slot, or
+// none.
+void RepairLanes(Indices& indices, const Lengths& lengths,
+                 std::uint32_t queries, std::int64_t slots) {
   indices.set_limit(std::min<std::uint32_t>(indices.limit(),
                                             static_cast<std::uint32_t>(slots)));
-  const std::uint32_t rows = std::min(indices.rows(), decode.queries());
+  const std::uint32_t rows = std::min(indices.rows(), queries);
   const std::uint32_t width = indices.width();
   const auto counts = [&](std::uint64_t at) {
-    const std::uint32_t row = static_cast<std::uint32_t>(at / width);
-    return row < rows &&
-           static_cast<std::int64_t>(at % width) < ActiveLanes(decode, row);
+    const int row = static_cast<int>(at / width);
+    if (row >= static_cast<int>(rows)) return false;
+    return row >= lengths.size() ||
+           static_cast<std::int64_t>(at % width) < lengths.Get(row);
   };
   for (SetIndex& set : *indices.mutable_set()) {
     if (set.value() >= slots && counts(set.at())) {
@@ -81,13 +79,69 @@ void RepairHeadStrides(Decode& d) {
 
 }  // namespace
 
+namespace {
+
+std::uint32_t ListSize(std::uint32_t got, std::uint32_t want, bool invalid) {
+  return invalid ? std::min(got, want + kMaxSurplus) : want;
+}
+
+void RepairIndices(Indices& indices, std::uint32_t queries, bool invalid) {
+  indices.set_rows(ListSize(indices.rows(), queries, invalid));
+  indices.set_row_stride(
+      RepairStride(indices.row_stride(), indices.width(), 1, false));
+  if (!Indices::Place_IsValid(indices.place())) indices.clear_place();
+  if (!Indices::Pad_IsValid(indices.pad())) indices.clear_pad();
+  KeepSets(indices);
+}
+
+void RepairLengths(std::uint32_t queries, bool invalid, Lengths* lengths) {
+  if (lengths->empty()) return;
+  lengths->Resize(
+      static_cast<int>(ListSize(static_cast<std::uint32_t>(lengths->size()),
+                                queries, invalid)),
+      0);
+  for (std::int32_t& length : *lengths) length = std::max(length, -1);
+}
+
+// A second cache in limits of its own: small, beside whatever the first is.
+void RepairExtra(Decode& decode, const GeneratorOptions& options) {
+  if (!decode.has_extra()) return;
+  if (!HasExtra(options.layout)) {
+    decode.clear_extra();
+    return;
+  }
+  const CaseLimits limits = LimitsOf(options);
+  ExtraCache& extra = *decode.mutable_extra();
+  Pool& pool = *extra.mutable_pool();
+  RepairPool(pool, options);
+  if (!options.invalid) AlignForDecode(pool);
+  pool.clear_layout();
+  pool.set_offset(pool.offset() % 256);
+  Indices& indices = *extra.mutable_indices();
+  const std::uint64_t outputs = std::max<std::uint64_t>(
+      1, std::uint64_t{decode.queries()} * std::min(decode.heads(), kMaxHeads));
+  indices.set_width(std::min(
+      {indices.width(), limits.decode_dense_width,
+       std::max(1u,
+                static_cast<std::uint32_t>(limits.decode_cells / outputs))}));
+  RepairIndices(indices, decode.queries(), options.invalid);
+  RepairLengths(decode.queries(), options.invalid, extra.mutable_lengths());
+  RepairLanes(indices, extra.lengths(), decode.queries(),
+              std::int64_t{pool.page_size()} * pool.pages());
+}
+
+}  // namespace
+
 void AlignForDecode(Pool& pool) {
   constexpr std::uint32_t kRow = 16;
   pool.set_offset(pool.offset() / kRow * kRow);
   pool.set_row_stride((pool.row_stride() + kRow - 1) / kRow * kRow);
   if (pool.page_stride() == 0) return;
   pool.set_page_stride((pool.page_stride() + kRow - 1) / kRow * kRow);
-  const std::uint64_t row = pool.row_stride() != 0 ? pool.row_stride() : 656;
+  const std::uint64_t row = pool.row_stride() != 0
+                                ? pool.row_stride()
+                                : static_cast<std::uint64_t>(
+                                      TokenLayoutOf(pool.layout()).token_bytes);
   if (pool.page_stride() < row * pool.page_size()) pool.clear_page_stride();
 }
 
@@ -100,9 +154,10 @@ void RepairDecode(Decode& decode, const Pool& pool,
   const std::uint32_t most_heads = kMaxHeads + (options.invalid ? 1 : 0);
   decode.set_heads(
       std::clamp(decode.heads(), options.invalid ? 0u : 1u, most_heads));
-  if (decode.pe_dim() != 0 && decode.pe_dim() != 64 &&
+  const std::uint32_t rope = RopeBeyond(options.layout);
+  if (decode.pe_dim() != 0 && decode.pe_dim() != rope &&
       (!options.invalid || decode.pe_dim() > 256)) {
-    decode.set_pe_dim(64);
+    decode.set_pe_dim(rope);
   }
   Indices& indices = *decode.mutable_indices();
   indices.set_width(std::min(indices.width(), limits.decode_width));
@@ -134,34 +189,18 @@ void RepairDecode(Decode& decode, const Pool& pool,
   } else {
     decode.set_queries(std::min(decode.queries(), 1u));
   }
-  const auto list_size = [&](std::uint32_t got, std::uint32_t want) {
-    if (!options.invalid) return want;
-    return std::min(got, want + kMaxSurplus);
-  };
-  indices.set_rows(list_size(indices.rows(), decode.queries()));
-  indices.set_row_stride(
-      RepairStride(indices.row_stride(), indices.width(), 1, false));
-  if (!Indices::Place_IsValid(indices.place())) indices.clear_place();
-  if (!Indices::Pad_IsValid(indices.pad())) indices.clear_pad();
-  KeepSets(indices);
-  if (decode.lengths_size() > 0) {
-    decode.mutable_lengths()->Resize(
-        static_cast<int>(
-            list_size(static_cast<std::uint32_t>(decode.lengths_size()),
-                      decode.queries())),
-        0);
-  }
+  RepairIndices(indices, decode.queries(), options.invalid);
+  RepairLengths(decode.queries(), options.invalid, decode.mutable_lengths());
   if (decode.sink_bits_size() > 0) {
     decode.mutable_sink_bits()->Resize(
         static_cast<int>(
-            list_size(static_cast<std::uint32_t>(decode.sink_bits_size()),
-                      decode.heads())),
+            ListSize(static_cast<std::uint32_t>(decode.sink_bits_size()),
+                     decode.heads(), options.invalid)),
         0);
   }
-  for (std::int32_t& length : *decode.mutable_lengths()) {
-    length = std::max(length, -1);
-  }
-  RepairLanes(decode, std::int64_t{pool.page_size()} * pool.pages());
+  RepairLanes(indices, decode.lengths(), decode.queries(),
+              std::int64_t{pool.page_size()} * pool.pages());
+  RepairExtra(decode, options);
   const float scale = std::bit_cast<float>(decode.softmax_scale_bits());
   if (!(scale >= std::numeric_limits<float>::min()) || !std::isfinite(scale)) {
     decode.set_softmax_scale_bits(std::bit_cast<std::uint32_t>(1 / 24.0f));

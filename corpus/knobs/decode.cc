@@ -143,7 +143,7 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   const Tensor* indices = step.Find(TensorId::kIndices);
   const Tensor* lengths = step.Find(TensorId::kLengths);
   const Tensor* sinks = step.Find(TensorId::kSinks);
-  if (q == nullptr || indices == nullptr) return;
+  if (q == nullptr || indices == nullptr || pool.layout != FP8_DS_MLA) return;
   const Decode& call = step.step->decode();
   const std::int64_t queries = q->shape[0];
   const std::int64_t heads = q->shape[1];

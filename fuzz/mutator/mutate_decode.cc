@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "properties/layout_pool.h"
+
 namespace mlafuzz {
 namespace {
 
@@ -90,6 +92,55 @@ void MutateQuery(Decode& decode, Choices& choices) {
   }
 }
 
+// A second cache: a new one, none, or something about it.
+void MutateExtra(Choices& choices, const Pool& pool,
+                 const GeneratorOptions& options, Decode& decode) {
+  if (!decode.has_extra() || choices.OneIn(6)) {
+    decode.clear_extra();
+    GenerateExtra(choices, pool, options, decode);
+    return;
+  }
+  ExtraCache& extra = *decode.mutable_extra();
+  Pool& second = *extra.mutable_pool();
+  Indices& indices = *extra.mutable_indices();
+  switch (choices.Below(8)) {
+    case 0:
+      decode.clear_extra();
+      return;
+    case 1:
+      second.set_page_size(choices.Pick<std::uint32_t>(
+          {1, 2, 3, 4, 8, 63, 64, 65, std::max(1u, pool.page_size())}));
+      return;
+    case 2:
+      second.set_pages(1 + choices.Below(6));
+      return;
+    case 3:
+      second.set_page_stride(
+          choices.OneIn(2) ? 0 : second.page_stride() + 16 * choices.Below(9));
+      second.mutable_fill()->set_seed(choices.Below(1u << 16));
+      return;
+    case 4:
+      if (extra.lengths_size() == 0) {
+        for (std::uint32_t i = 0; i < decode.queries(); ++i) {
+          extra.add_lengths(static_cast<std::int32_t>(indices.width()));
+        }
+      }
+      if (extra.lengths_size() == 0) return;
+      extra.set_lengths(
+          static_cast<int>(choices.Below(extra.lengths_size())),
+          static_cast<std::int32_t>(choices.Below(indices.width() + 3)) - 1);
+      return;
+    case 5:
+      extra.clear_lengths();
+      return;
+    default:
+      MutateIndices(
+          indices,
+          std::max(1u, second.page_size()) * std::max(1u, second.pages()),
+          choices);
+  }
+}
+
 }  // namespace
 
 void MutateDecode(Decode& decode, const Pool& pool, Choices& choices,
@@ -97,6 +148,10 @@ void MutateDecode(Decode& decode, const Pool& pool, Choices& choices,
   Indices& indices = *decode.mutable_indices();
   const std::uint32_t slots =
       std::max(1u, pool.page_size()) * std::max(1u, pool.pages());
+  if (HasExtra(options.layout) && choices.OneIn(4)) {
+    MutateExtra(choices, pool, options, decode);
+    return;
+  }
   switch (choices.Below(16)) {
     case 0:
     case 1:
@@ -163,6 +218,13 @@ void MutateDecode(Decode& decode, const Pool& pool, Choices& choices,
         decode.mutable_lengths()->Resize(
             static_cast<int>(queries),
             static_cast<std::int32_t>(choices.Below(indices.width() + 1)));
+      }
+      if (decode.has_extra()) {
+        ExtraCache& extra = *decode.mutable_extra();
+        extra.mutable_indices()->set_rows(queries);
+        if (extra.lengths_size() > 0) {
+          extra.mutable_lengths()->Resize(static_cast<int>(queries), 1);
+        }
       }
       break;
     }

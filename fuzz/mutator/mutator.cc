@@ -510,8 +510,8 @@ void MutateProgram(Case& c, Choices& choices, const GeneratorOptions& options) {
       break;
     default: {  // a new one
       Step step;
-      switch (choices.Below(
-          options.decode && options.layout == FP8_DS_MLA ? 5 : 4)) {
+      switch (
+          choices.Below(options.decode && IsDecoded(options.layout) ? 5 : 4)) {
         case 4:
           *step.mutable_decode() = GenerateDecode(choices, c.pool(), options);
           break;

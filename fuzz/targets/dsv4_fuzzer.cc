@@ -3,5 +3,5 @@
 #include "fuzz/targets/case_fuzzer.h"
 
 mlafuzz::GeneratorOptions mlafuzz::FuzzedKernels() {
-  return {.convert = false, .layout = DSV4_FOOTER_584};
+  return {.convert = false, .decode = true, .layout = DSV4_FOOTER_584};
 }

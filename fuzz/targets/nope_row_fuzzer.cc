@@ -3,5 +3,5 @@
 #include "fuzz/targets/case_fuzzer.h"
 
 mlafuzz::GeneratorOptions mlafuzz::FuzzedKernels() {
-  return {.convert = false, .layout = NOPE_ROW_528};
+  return {.convert = false, .decode = true, .layout = NOPE_ROW_528};
 }

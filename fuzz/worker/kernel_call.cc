@@ -83,7 +83,9 @@ CallResult KernelCall::Run() {
          Find(TensorId::kLengths), Find(TensorId::kSinks),
          Find(TensorId::kAttention), Find(TensorId::kLse),
          std::bit_cast<float>(call.softmax_scale_bits()), call.splits(),
-         call.declared_topk(), std::max<std::int64_t>(call.query_length(), 1)},
+         call.declared_topk(), std::max<std::int64_t>(call.query_length(), 1),
+         nullptr, Find(TensorId::kExtraCache), Find(TensorId::kExtraIndices),
+         Find(TensorId::kExtraLengths)},
         {});
   }
   return CallResult::NotImplemented();

@@ -94,20 +94,28 @@ CompiledDecode Compiled(const char* name, const char* what) {
 }  // namespace
 
 CallResult RunDecode(const DecodeArgs& args, const LaunchContext& context,
-                     const DecodeOptions& options) {
+                     const DecodeOptions& options, const DecodeShape& shape) {
   switch (options.arithmetic) {
     case DecodeArithmetic::kE4m3:
-      return CallDecode<E4m3Policy>(args, context, options);
+      return CallDecode<E4m3Policy>(args, context, options, nullptr, shape);
     case DecodeArithmetic::kE4m3TwoPass:
-      return CallDecode<E4m3TwoPassPolicy>(args, context, options);
+      return CallDecode<E4m3TwoPassPolicy>(args, context, options, nullptr,
+                                           shape);
     case DecodeArithmetic::kBf16:
       break;
   }
-  return CallDecode<kernels::DecodePolicy>(args, context, options);
+  return CallDecode<kernels::DecodePolicy>(args, context, options, nullptr,
+                                           shape);
 }
 
-Contract DecodeContractOf(const DecodeOptions& options) {
-  Contract contract = BuiltinContract();
+Contract DecodeContractOf(const DecodeOptions& options, Layout layout) {
+  Contract contract = BuiltinContract(layout);
+  const auto ends = [](const kernels::Ue8m0Ends& taken, ReaderSide* side) {
+    side->set_ue8m0_zero(taken.zero_is_zero ? ZERO_IS_ZERO : ZERO_IS_SUBNORMAL);
+    side->set_ue8m0_last(taken.last_is_inf ? LAST_IS_INF : LAST_IS_NAN);
+  };
+  ends(options.qk_ends, contract.mutable_qk());
+  ends(options.v_ends, contract.mutable_v());
   contract.mutable_qk()->set_scale_rule(ToProto(options.qk_scale));
   contract.mutable_v()->set_scale_rule(ToProto(options.v_scale));
   DecodeContract& decode = *contract.mutable_decode();

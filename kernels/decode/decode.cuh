@@ -216,6 +216,12 @@ struct DecodePolicy {
 
 // ---------------------------------------------------------------------- Splits
 
+// Blocks of a query's candidates: of its index row, then of a second one.
+__host__ __device__ inline std::int64_t BlocksOf(const DecodeParams& params) {
+  return (params.lanes + kBlockKeys - 1) / kBlockKeys +
+         (params.extra_lanes + kBlockKeys - 1) / kBlockKeys;
+}
+
 // Byte of the row that candidate `lane` of the query reads, and whether it is a
 // key.
 template <class Policy>
@@ -516,20 +522,20 @@ __global__ void __launch_bounds__(kDecodeLanes)
 
 // ---------------------------------------------------------------------- Launch
 
-// Splits of params.lanes as asked for, 0 being one for each 8 blocks, of which
+// Splits of all lanes as asked for, 0 being one for each 8 blocks, of which
 // the last may have fewer. More than there are blocks would only be empty ones.
 inline void SetSplits(DecodeParams& params, std::int64_t asked) {
-  const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
+  const std::int64_t blocks = BlocksOf(params);
   params.blocks_per_split = asked == 0 ? kBlocksPerSplit : 0;
   params.splits = asked == 0 ? (blocks + kBlocksPerSplit - 1) / kBlocksPerSplit
                              : (asked < blocks ? asked : blocks);
 }
 
 // queries * heads * splits blocks at least 1 and below 2^31; without splits
-// (no candidates) only the merge runs.
-template <class Policy>
-simt::LaunchResult LaunchDecode(const DecodeParams& params, simt::Stream stream,
-                                simt::Schedule schedule) {
+// (no candidates) only the merge runs. `kernel`: what works on one split.
+template <class Policy, class Kernel>
+simt::LaunchResult LaunchSplits(const DecodeParams& params, simt::Stream stream,
+                                simt::Schedule schedule, const Kernel& kernel) {
   simt::Config config;
   config.block = dim3(kDecodeLanes);
   config.stream = stream;
@@ -537,12 +543,17 @@ simt::LaunchResult LaunchDecode(const DecodeParams& params, simt::Stream stream,
   const std::int64_t outputs = params.queries * params.heads;
   if (params.splits > 0) {
     config.grid = dim3(static_cast<unsigned>(outputs * params.splits));
-    simt::LaunchResult result =
-        simt::launch(config, DecodeSplit<Policy>, params);
+    simt::LaunchResult result = simt::launch(config, kernel, params);
     if (!result.ok()) return result;
   }
   config.grid = dim3(static_cast<unsigned>(outputs));
   return simt::launch(config, MergeSplits<Policy>, params);
+}
+
+template <class Policy>
+simt::LaunchResult LaunchDecode(const DecodeParams& params, simt::Stream stream,
+                                simt::Schedule schedule) {
+  return LaunchSplits<Policy>(params, stream, schedule, DecodeSplit<Policy>);
 }
 
 }  // namespace SIMT_BACKEND

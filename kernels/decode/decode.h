@@ -3,13 +3,15 @@
 
 #include <vector>
 
+#include "kernels/decode/checks.h"
 #include "kernels/decode/compiled_decode.h"
 #include "kernels/decode/options.h"
 #include "kernels/target_set.h"
 
 namespace mlafuzz {
 
-// This project's sparse decode over 656-byte rows, on the host backend:
+// This project's sparse decode over 656-byte rows, or rows of `shape` that
+// begin as those do and have no rope, on the host backend:
 //   out [queries, heads, 512] bf16 = softmax(scale * q . k) v
 //   lse [queries, heads] fp32
 // over the rows of the pool that indices [queries, width] int32 name. Negative
@@ -22,7 +24,8 @@ namespace mlafuzz {
 // capacity is the width of `indices`; args.declared_topk has no effect, nor
 // has args.query_length: every query has its own row of indices.
 CallResult RunDecode(const DecodeArgs& args, const LaunchContext& context,
-                     const DecodeOptions& options);
+                     const DecodeOptions& options,
+                     const DecodeShape& shape = {});
 
 // The right decodes:
 //   builtin                bf16 arithmetic, fp32 partials
@@ -40,9 +43,10 @@ CallResult RunDecode(const DecodeArgs& args, const LaunchContext& context,
 //                          LSE in base e without the sink, +Inf for no keys
 std::vector<CompiledDecode> BuiltinDecodes();
 
-// What a decode with these options promises: BuiltinContract() with the fields
-// qk, v, decode and arithmetic as they are.
-Contract DecodeContractOf(const DecodeOptions& options);
+// What a decode with these options promises: BuiltinContract(layout) with the
+// fields qk, v, decode and arithmetic as they are.
+Contract DecodeContractOf(const DecodeOptions& options,
+                          Layout layout = FP8_DS_MLA);
 
 }  // namespace mlafuzz
 

@@ -33,15 +33,38 @@ inline void SetTrace(const DecodeArgs& args, kernels::DecodeParams& params) {
   params.trace_blocks = layout.blocks;
 }
 
+// Cuts the candidates into splits as asked for and launches, with partials in
+// the call's scratch memory or on the heap.
+template <class Launch>
+CallResult LaunchInSplits(kernels::DecodeParams& params, std::int64_t asked,
+                          const LaunchContext& context, const Launch& launch) {
+  kernels::SetSplits(params, asked);
+  const std::int64_t outputs = params.queries * params.heads;
+  const std::int64_t splits = outputs * params.splits;
+  if (splits > INT32_MAX || outputs > INT32_MAX) {
+    return CallResult::Error("more than 2^31 - 1 blocks in one launch");
+  }
+  const std::size_t value_bytes = params.bf16_partials ? 2 : 4;
+  const auto count = static_cast<std::size_t>(splits);
+  const ScratchBuffer partials(context, count * kernels::kLatent * value_bytes);
+  const ScratchBuffer partial_lse(context, count * sizeof(float));
+  if (partials.data() == nullptr || partial_lse.data() == nullptr) {
+    return CallResult::Error("no memory for the splits' partials");
+  }
+  params.partials = partials.data();
+  params.partial_lse = static_cast<float*>(partial_lse.data());
+  return ToCallResult(launch(params, StreamOf(context), {context.schedule}));
+}
+
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
-// launches with partials in the call's scratch memory, or on the heap.
-// `adjust`, if any, is what a wrong host makes of the parameters before it cuts
-// them into splits.
+// launches. `adjust`, if any, is what a wrong host makes of the parameters
+// before it cuts them into splits.
 template <class Policy>
 CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
                       const DecodeOptions& options,
-                      void (*adjust)(kernels::DecodeParams&) = nullptr) {
-  if (std::string why = WhyRefuseDecode(args); !why.empty()) {
+                      void (*adjust)(kernels::DecodeParams&) = nullptr,
+                      const DecodeShape& shape = {}) {
+  if (std::string why = WhyRefuseDecode(args, shape); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
   kernels::DecodeParams params = ToParams(args);
@@ -51,23 +74,8 @@ CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
   SetTrace(args, params);
   params.lanes = Policy::Lanes(params);
   if (adjust != nullptr) adjust(params);
-  kernels::SetSplits(params, args.splits);
-  const std::int64_t outputs = params.queries * params.heads;
-  const std::int64_t splits = outputs * params.splits;
-  if (splits > INT32_MAX || outputs > INT32_MAX) {
-    return CallResult::Error("more than 2^31 - 1 blocks in one launch");
-  }
-  const std::size_t value_bytes = options.bf16_partials ? 2 : 4;
-  const auto count = static_cast<std::size_t>(splits);
-  const ScratchBuffer partials(context, count * kernels::kLatent * value_bytes);
-  const ScratchBuffer partial_lse(context, count * sizeof(float));
-  if (partials.data() == nullptr || partial_lse.data() == nullptr) {
-    return CallResult::Error("no memory for the splits' partials");
-  }
-  params.partials = partials.data();
-  params.partial_lse = static_cast<float*>(partial_lse.data());
-  return ToCallResult(kernels::LaunchDecode<Policy>(params, StreamOf(context),
-                                                    {context.schedule}));
+  return LaunchInSplits(params, args.splits, context,
+                        kernels::LaunchDecode<Policy>);
 }
 
 }  // namespace mlafuzz

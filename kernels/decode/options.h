@@ -17,6 +17,8 @@ struct DecodeOptions {
   DecodeArithmetic arithmetic = DecodeArithmetic::kBf16;
   kernels::ScaleRule qk_scale = kernels::ScaleRule::kRaw;
   kernels::ScaleRule v_scale = kernels::ScaleRule::kRaw;
+  kernels::Ue8m0Ends qk_ends = {};  // of layouts with UE8M0 scales
+  kernels::Ue8m0Ends v_ends = {};
   bool bf16_partials = false;
   bool lse_base_e = false;
   bool sink_in_lse = true;
@@ -28,6 +30,8 @@ inline void SetRules(const DecodeOptions& options,
                      kernels::DecodeParams& params) {
   params.qk_scale = options.qk_scale;
   params.v_scale = options.v_scale;
+  params.qk_ends = options.qk_ends;
+  params.v_ends = options.v_ends;
   params.bf16_partials = options.bf16_partials;
   params.lse_base_e = options.lse_base_e;
   params.sink_in_lse = options.sink_in_lse;

@@ -18,6 +18,13 @@ enum class ScaleRule : std::uint8_t {
   kBf16,       // rounded to bf16
 };
 
+// What a reader takes the ends of a UE8M0 scale for: byte 0 is 2^-127 or 0,
+// byte 255 NaN or Inf.
+struct Ue8m0Ends {
+  bool zero_is_zero;
+  bool last_is_inf;
+};
+
 struct DecodeParams {
   const std::uint8_t* cache;
   const std::uint16_t* q;       // bf16 [queries, heads, 512 + pe_dim]
@@ -51,6 +58,16 @@ struct DecodeParams {
   std::int64_t row_stride;   // bytes
   std::int64_t page_size;    // rows
 
+  // A second cache (page_decode.cuh); no lanes: none.
+  const std::uint8_t* extra_cache;
+  const std::int32_t* extra_indices;  // [queries, extra_lanes]
+  const std::int32_t* extra_lengths;  // [queries]; null: not given
+  std::int64_t extra_lanes;
+  std::int64_t extra_indices_row_stride;
+  std::int64_t extra_lengths_stride;
+  std::int64_t extra_page_stride;  // bytes
+  std::int64_t extra_page_size;    // rows
+
   std::uint64_t timing;  // simt::Perturb()
 
   // Null, or where stages leave what they compute (trace.h), which has this
@@ -67,6 +84,8 @@ struct DecodeParams {
   bool rope;         // q has 64 more columns, which meet the row's tail
   ScaleRule qk_scale;
   ScaleRule v_scale;
+  Ue8m0Ends qk_ends;
+  Ue8m0Ends v_ends;
   bool bf16_partials;
   bool lse_base_e;
   bool sink_in_lse;

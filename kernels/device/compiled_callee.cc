@@ -92,20 +92,24 @@ class Compiled : public wire::Callee {
       case wire::kDecode:
         if (kernels_.decode == nullptr) break;
         return StatusOf(
-            kernels_.decode({.layout = layout,
-                             .cache = tensors.Find(wire::kCache),
-                             .q = tensors.Find(wire::kQ),
-                             .indices = tensors.Find(wire::kIndices),
-                             .lengths = tensors.Find(wire::kLengths),
-                             .sinks = tensors.Find(wire::kSinks),
-                             .out = tensors.Find(wire::kAttention),
-                             .lse = tensors.Find(wire::kLse),
-                             .softmax_scale = call.softmax_scale,
-                             .splits = call.splits,
-                             .declared_topk = call.declared_topk,
-                             .query_length = call.query_length,
-                             .trace = tensors.Find(wire::kTrace)},
-                            context),
+            kernels_.decode(
+                {.layout = layout,
+                 .cache = tensors.Find(wire::kCache),
+                 .q = tensors.Find(wire::kQ),
+                 .indices = tensors.Find(wire::kIndices),
+                 .lengths = tensors.Find(wire::kLengths),
+                 .sinks = tensors.Find(wire::kSinks),
+                 .out = tensors.Find(wire::kAttention),
+                 .lse = tensors.Find(wire::kLse),
+                 .softmax_scale = call.softmax_scale,
+                 .splits = call.splits,
+                 .declared_topk = call.declared_topk,
+                 .query_length = call.query_length,
+                 .trace = tensors.Find(wire::kTrace),
+                 .extra_cache = tensors.Find(wire::kExtraCache),
+                 .extra_indices = tensors.Find(wire::kExtraIndices),
+                 .extra_lengths = tensors.Find(wire::kExtraLengths)},
+                context),
             common);
       default:
         break;

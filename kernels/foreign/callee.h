@@ -61,7 +61,10 @@ enum : std::uint32_t {
   kAttention,
   kLse,
   kTrace,
-  kDstScales
+  kDstScales,
+  kExtraCache,
+  kExtraIndices,
+  kExtraLengths
 };
 
 }  // namespace mlafuzz::wire

@@ -95,6 +95,9 @@ std::int32_t Library::MakeCall(const Call& call, const MlafuzzCall& common,
       args.sinks = tensors.Find(kSinks);
       args.out = tensors.Find(kAttention);
       args.lse = tensors.Find(kLse);
+      args.extra_cache = tensors.Find(kExtraCache);
+      args.extra_indices = tensors.Find(kExtraIndices);
+      args.extra_lengths = tensors.Find(kExtraLengths);
       return decode(&common, &args);
     }
     default:

@@ -15,7 +15,8 @@ static_assert(static_cast<int>(TensorId::kKvC) == 0 &&
               static_cast<int>(TensorId::kAttention) == 16 &&
               static_cast<int>(TensorId::kLse) == 17 &&
               static_cast<int>(TensorId::kTrace) == 18 &&
-              static_cast<int>(TensorId::kDstScales) == 19);
+              static_cast<int>(TensorId::kDstScales) == 19 &&
+              static_cast<int>(TensorId::kExtraLengths) == 22);
 
 template <typename T>
 void Append(const T& value, std::string& bytes) {
@@ -110,6 +111,9 @@ CallResult WireEncoder::Decode(const DecodeArgs& args,
   Add(TensorId::kAttention, args.out);
   Add(TensorId::kLse, args.lse);
   Add(TensorId::kTrace, args.trace);
+  Add(TensorId::kExtraCache, args.extra_cache);
+  Add(TensorId::kExtraIndices, args.extra_indices);
+  Add(TensorId::kExtraLengths, args.extra_lengths);
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
   call.softmax_scale = args.softmax_scale;

@@ -1,6 +1,8 @@
 #include "kernels/layouts/layouts.h"
 
 #include "corpus/contracts.h"
+#include "kernels/decode/decode.h"
+#include "kernels/decode/page_decode_call.h"
 #include "kernels/layouts/page_calls.h"
 
 namespace mlafuzz {
@@ -29,6 +31,34 @@ Contract Dsv4Packer() {
   w.set_code_division(WriterContract::CODE_DIVIDE);
   w.set_slots(WriterContract::MINUS_ONE_SKIPPED);
   return contract;
+}
+
+// This project's own decode; FlashMLA's rules on sm_90; and scale bytes that
+// end otherwise for the logits than for the values (FlashInfer on sm_120).
+constexpr DecodeOptions kPlain = {};
+constexpr DecodeOptions kFlashMla = {
+    .lse_base_e = true, .sink_in_lse = false, .empty_plus_inf = true};
+constexpr DecodeOptions kFlashInferEnds = {
+    .v_ends = {.zero_is_zero = true, .last_is_inf = true}};
+// FlashInfer's GLM53_NOPE: arbitrary_fp32 over rows without rope.
+constexpr DecodeOptions kGlm53Nope = {
+    .arithmetic = DecodeArithmetic::kE4m3TwoPass, .bf16_partials = true};
+
+template <class Format, const DecodeOptions& kOptions>
+CallResult PageDecode(const DecodeArgs& args, const LaunchContext& context) {
+  return CallPageDecode<kernels::PageDecodePolicy<Format>>(args, context,
+                                                           kOptions);
+}
+template <const DecodeOptions& kOptions>
+CallResult NopeDecode(const DecodeArgs& args, const LaunchContext& context) {
+  return RunDecode(args, context, kOptions,
+                   {.layout = NOPE_ROW_528,
+                    .token_bytes = kernels::NopeRow528::kRowBytes,
+                    .rope_beyond = 0});
+}
+template <Layout kLayout, const DecodeOptions& kOptions>
+Contract DecodeContractFor() {
+  return DecodeContractOf(kOptions, kLayout);
 }
 
 template <class Format>
@@ -60,8 +90,20 @@ std::vector<CompiledTarget> LayoutTargets() {
       {.name = "builtin:dsv4",
        .what = "DeepSeek-V4 pages with scales in the footer, as vLLM inserts",
        .kernels = {.write = CallPageWriter<kernels::Dsv4InsertPolicy>,
-                   .gather = CallPageGather<Gatherer<kernels::Dsv4Footer584>>},
+                   .gather = CallPageGather<Gatherer<kernels::Dsv4Footer584>>,
+                   .decode = PageDecode<kernels::Dsv4Footer584, kPlain>},
        .contract = ContractFor<DSV4_FOOTER_584>},
+      {.name = "builtin:flashmla-dsv4",
+       .what = "decode of DeepSeek-V4 pages by FlashMLA's rules, natural LSE",
+       .kernels = {.decode = PageDecode<kernels::Dsv4Footer584, kFlashMla>},
+       .contract = DecodeContractFor<DSV4_FOOTER_584, kFlashMla>,
+       .rest = "builtin:dsv4"},
+      {.name = "builtin:dsv4-scale-ends",
+       .what = "decode whose values take scale bytes 0 and 255 for 0 and Inf",
+       .kernels = {.decode =
+                       PageDecode<kernels::Dsv4Footer584, kFlashInferEnds>},
+       .contract = DecodeContractFor<DSV4_FOOTER_584, kFlashInferEnds>,
+       .rest = "builtin:dsv4"},
       {.name = "builtin:dsv4-packer",
        .what = "the same, as the packers of FlashMLA and FlashInfer do",
        .kernels = {.write = CallPageWriter<kernels::Dsv4PackerPolicy>},
@@ -70,13 +112,20 @@ std::vector<CompiledTarget> LayoutTargets() {
       {.name = "builtin:dsv4_1",
        .what = "FlashInfer's DSV4_1: 512 codes, 16 scales in the footer",
        .kernels = {.write = CallPageWriter<kernels::Dsv41Policy>,
-                   .gather = CallPageGather<Gatherer<kernels::Dsv41Footer528>>},
+                   .gather = CallPageGather<Gatherer<kernels::Dsv41Footer528>>,
+                   .decode = PageDecode<kernels::Dsv41Footer528, kPlain>},
        .contract = ContractFor<DSV4_1_FOOTER_528>},
       {.name = "builtin:nope-row",
        .what = "FlashInfer's 528-byte row without rope",
        .kernels = {.write = CallPageWriter<kernels::NopeRowPolicy>,
-                   .gather = CallPageGather<Gatherer<kernels::NopeRow528>>},
+                   .gather = CallPageGather<Gatherer<kernels::NopeRow528>>,
+                   .decode = NopeDecode<kPlain>},
        .contract = ContractFor<NOPE_ROW_528>},
+      {.name = "builtin:glm53-nope",
+       .what = "decode of rows without rope by FlashInfer's rules on sm_120",
+       .kernels = {.decode = NopeDecode<kGlm53Nope>},
+       .contract = DecodeContractFor<NOPE_ROW_528, kGlm53Nope>,
+       .rest = "builtin:nope-row"},
   };
 }
 

@@ -185,6 +185,24 @@ class Call(RunnerTest):
         self.assertEqual(runner.call("gather", dst=values), (_OK, ""))
         self.assertTrue((values == 7).all())
 
+    def test_a_decode_gets_its_second_cache(self):
+        path = written_file(
+            "def decode(lse, extra_cache=None, extra_indices=None,\n"
+            "           extra_lengths=None, **_):\n"
+            "    lse[:] = [x is not None and x.shape[0] for x in\n"
+            "              (extra_cache, extra_indices, extra_lengths)]\n"
+        )
+        runner = self.runner(path)
+        lse = np.zeros((1, 3), np.float32)
+        extra = {
+            "extra_cache": np.zeros((5, 2, 584), np.uint8),
+            "extra_indices": np.zeros((3, 4), np.int32),
+        }
+        self.assertEqual(runner.call("decode", lse=lse, **extra), (_OK, ""))
+        self.assertEqual(lse.tolist(), [[5, 3, 0]])
+        self.assertEqual(runner.call("decode", lse=lse), (_OK, ""))
+        self.assertEqual(lse.tolist(), [[0, 0, 0]])
+
     def test_results_may_be_returned(self):
         for name in ("Right", "NonContiguous"):
             with self.subTest(name):

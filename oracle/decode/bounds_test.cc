@@ -70,8 +70,8 @@ constexpr Variant kVariants[] = {
      Arithmetic::ACCUMULATOR_UNKNOWN, 0, 0, Arithmetic::DENORMALS_UNKNOWN},
 };
 
-Contract ContractOf(const Variant& v) {
-  Contract c = BuiltinContract();
+Contract ContractOf(const Variant& v, Layout layout) {
+  Contract c = BuiltinContract(layout);
   Arithmetic& a = *c.mutable_arithmetic();
   a.set_dequantised(v.dequantised);
   a.set_query(v.query);
@@ -89,20 +89,24 @@ Contract ContractOf(const Variant& v) {
 // One random case, drawn to hurt: see each choice.
 class RandomCase {
  public:
-  RandomCase(std::mt19937_64& random, int keys) : random_(random) {
+  RandomCase(std::mt19937_64& random, int keys, Layout layout)
+      : random_(random) {
     const bool hostile = Draw(4) == 0;
     const int rows = 8;
     PoolImage& pool = image.pool;
     pool.pages = 2;
     pool.page_size = rows / 2;
-    pool.row_stride = pool.row_bytes = 656;
-    pool.page_stride = pool.page_size * 656;
-    pool.bytes.resize(rows * 656);
+    const bool footer = layout == DSV4_FOOTER_584;
+    pool.layout = layout;
+    pool.row_part = pool.row_stride = footer ? 576 : 656;
+    pool.row_bytes = footer ? 584 : 656;
+    pool.page_stride = footer ? 5 * 576 : pool.page_size * 656;
+    pool.bytes.resize(static_cast<std::size_t>(pool.pages * pool.page_stride));
     const int spread = static_cast<int>(Draw(3)) * 9;
     for (int r = 0; r < rows; ++r) FillRow(r, hostile, spread);
 
     Decode& d = *step.mutable_decode();
-    const int pe_dim = Draw(2) == 0 ? 64 : 0;
+    const int pe_dim = !footer && Draw(2) == 0 ? 64 : 0;
     const int columns = 512 + pe_dim;
     d.set_queries(1);
     d.set_heads(1);
@@ -164,15 +168,26 @@ class RandomCase {
   }
 
   void FillRow(int row, bool hostile, int spread) {
-    std::uint8_t* bytes = image.pool.bytes.data() + image.pool.RowAt(row);
+    const PoolImage& pool = image.pool;
+    const bool footer = pool.layout == DSV4_FOOTER_584;
+    std::uint8_t* bytes = image.pool.bytes.data() + pool.RowAt(row);
     const bool nan_codes = hostile && Draw(6) == 0;
     const bool small_codes = Draw(4) == 0;
-    for (int i = 0; i < 512; ++i) {
+    for (int i = 0; i < (footer ? 448 : 512); ++i) {
       bytes[i] = static_cast<std::uint8_t>(random_());
       if ((bytes[i] & 0x7f) == 0x7f && !nan_codes) bytes[i] ^= 1;
       if (small_codes) bytes[i] &= 0x8f;
     }
-    for (int t = 0; t < 4; ++t) {
+    for (int t = 0; footer && t < 7; ++t) {
+      int byte = 127 - 10 - static_cast<int>(Draw(spread + 1));
+      if (hostile && Draw(3) == 0) {
+        const int special[] = {0, 1, 2, 8, 127, 200, 253, 254, 255};
+        byte = special[Draw(9)];
+      }
+      image.pool.bytes[static_cast<std::size_t>(pool.ByteAt(row, 576 + t))] =
+          static_cast<std::uint8_t>(byte);
+    }
+    for (int t = 0; !footer && t < 4; ++t) {
       float scale =
           std::ldexp(1.0f + static_cast<float>(Draw(1 << 23)) * 0x1p-23f,
                      -10 - static_cast<int>(Draw(spread + 1)));
@@ -190,7 +205,7 @@ class RandomCase {
       if (hostile && Draw(400) == 0) {
         word = static_cast<std::uint16_t>(random_());
       }
-      std::memcpy(bytes + 528 + 2 * i, &word, 2);
+      std::memcpy(bytes + (footer ? 448 : 528) + 2 * i, &word, 2);
     }
   }
 
@@ -231,10 +246,14 @@ double OutRatio(const DecodeExpectation& e, int k, const EmulatedDecode& got) {
   return (exact <= e.out_bound[k] ? exact : nearest) / e.out_bound[k];
 }
 
-TEST(Bounds, HoldForEveryRightKernel) {
+class Bounds : public testing::TestWithParam<Layout> {};
+
+TEST_P(Bounds, HoldForEveryRightKernel) {
   // 22,000 cases: 11 arithmetics, keys 1, 2 and 64, hostile scales in a
   // quarter of them; then a few of 2048 keys.
-  constexpr int kCases = 22000, kLargeCases = 66;
+  // Of DeepSeek-V4's layout a quarter of that.
+  const int kCases = GetParam() == FP8_DS_MLA ? 22000 : 5500;
+  const int kLargeCases = GetParam() == FP8_DS_MLA ? 66 : 11;
   // Bazel numbers repeated runs (--runs_per_test): other cases each time.
   const char* run = std::getenv("TEST_RANDOM_SEED");
   std::mt19937_64 random(
@@ -244,7 +263,7 @@ TEST(Bounds, HoldForEveryRightKernel) {
     const int variant = i % static_cast<int>(std::size(kVariants));
     const int group = i / static_cast<int>(std::size(kVariants)) % 8;
     const int keys = i >= kCases ? 2048 : group < 4 ? 1 : (group < 7 ? 2 : 64);
-    Contract contract = ContractOf(kVariants[variant]);
+    Contract contract = ContractOf(kVariants[variant], GetParam());
     const ReaderSide::ScaleRule rules[] = {
         ReaderSide::SCALE_RAW, ReaderSide::SCALE_RAW, ReaderSide::SCALE_BF16,
         ReaderSide::SCALE_POW2_FLOOR, ReaderSide::SCALE_ONE};
@@ -254,7 +273,13 @@ TEST(Bounds, HoldForEveryRightKernel) {
       contract.mutable_decode()->set_lse_base(DecodeContract::BASE_E);
       contract.mutable_decode()->set_sink(DecodeContract::SINK_NOT_IN_LSE);
     }
-    RandomCase c(random, keys);
+    for (ReaderSide* side : {contract.mutable_qk(), contract.mutable_v()}) {
+      if (GetParam() != DSV4_FOOTER_584) continue;
+      side->set_ue8m0_zero(random() % 2 == 0 ? ZERO_IS_ZERO
+                                             : ZERO_IS_SUBNORMAL);
+      side->set_ue8m0_last(random() % 2 == 0 ? LAST_IS_INF : LAST_IS_NAN);
+    }
+    RandomCase c(random, keys, GetParam());
     const DecodeExpectation e =
         ExpectDecode(contract, c.image, 0, c.image.pool.bytes);
     const EmulatedDecode got =
@@ -292,6 +317,9 @@ TEST(Bounds, HoldForEveryRightKernel) {
     EXPECT_LE(w.lse, 1) << kVariants[key.first].name;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Bounds,
+                         testing::Values(FP8_DS_MLA, DSV4_FOOTER_584));
 
 }  // namespace
 }  // namespace mlafuzz

@@ -20,17 +20,20 @@ namespace mlafuzz {
 //   s_j = softmax_scale * (sum_k q_k k_jk + sum_r q_r rope_jr)
 //   out = sum_j exp(s_j) v_j / (sum_j exp(s_j) + exp(sink)),  lse = log(...)
 //
-// k and v are the row's 512 latent values with the scale rule of `qk` and `v`.
-// A lane is masked if its index is negative (ANY_NEGATIVE) or -1 (MINUS_ONE),
-// if lengths are given, count, and lane >= length, or if it lies at or past
-// declared_topk under DECLARED_TOPK_CLIPS. A repeated index counts each time.
-// Where masked lanes read slot 0, a split that has keys and masked lanes is NaN
-// in every column that is NaN or Inf there.
+// k and v are the row's 512 values with the scale rule of `qk` and `v`; of
+// DSV4_FOOTER_584 the last 64 are its rope, which meets the last 64 columns of
+// q. Keys of a second cache come behind those of the first. A lane is masked if
+// its index is negative (ANY_NEGATIVE) or -1 (MINUS_ONE), if lengths are given,
+// count, and lane >= length, or if it lies at or past declared_topk under
+// DECLARED_TOPK_CLIPS. A repeated index counts each time. Where masked lanes
+// read slot 0, a split that has keys and masked lanes is NaN in every column
+// that is NaN or Inf there.
 //
 // Arithmetic that the contract declares is simulated:
 //
 //   blocks  Lanes [block * i, block * (i + 1)) of the index row, masked or not,
-//           are block i; n = ceil(width / block) of them.
+//           are block i; n = ceil(width / block) of them. Lanes of a second
+//           index row go on with a block of their own.
 //   splits  Asked for s > 0: split i has blocks [i * n / s, (i + 1) * n / s),
 //           integer division; s = 0: blocks_per_split blocks each. Block or
 //           blocks_per_split unknown: the splits are unknown, s or not.
@@ -39,7 +42,7 @@ namespace mlafuzz {
 //   WEIGHTS_BF16        bf16(exp2(t - m)), t = s * log2(e), m the running
 //                       maximum of the split including the block; the
 //                       denominator sums the weights before rounding
-//   WEIGHTS_E4M3        w_j = exp2(t_j - m) * v_scale_j for each of the four v
+//   WEIGHTS_E4M3        w_j = exp2(t_j - m) * v_scale_j for each of the v
 //                       tiles; p = max(max_j |w_j|, 1e-10) / 448 over the
 //                       block's keys; v enters as codes, the weight as
 //                       p * E4M3(w_j / p)
@@ -70,7 +73,9 @@ inline constexpr int kDecodeColumns = 512;
 
 // For tests and diagnoses.
 struct ExpectOptions {
-  // Per query the splits as [first block, end block); instead of the rule.
+  // Per query the splits as [first block, end block); instead of the rule. Of a
+  // first index row beside a second one the blocks before its length's end
+  // count, at least one (FlashMLA).
   const std::vector<std::vector<std::pair<int, int>>>* splits = nullptr;
   // What wrong kernels do: leave out a split, by its number among all or among
   // those with keys, or keep the output of earlier blocks when the running
@@ -115,15 +120,21 @@ struct ExpectOptions {
   // Leave a part of the query out of the logits, or exchange two.
   enum class Query {
     kAll,
-    kNoTile0,
-    kNoTile1,
-    kNoTile2,
-    kNoTile3,
     kNoRope,
     kFirstHalfOfRope,
     kRopeHalvesSwapped,
   };
   Query query = Query::kAll;
+  int no_tile = -1;  // of the row's tiles of codes
+  // Read the scales of the token so many entries behind in the page's footer.
+  int scale_entries = 0;
+  // Multiply rope among the values with the scale of this tile.
+  int rope_scaled_by = -1;
+  // Look for rows of the second cache by the first one's page size or page
+  // stride, or in the first one.
+  bool extra_page_size_of_first = false;
+  bool extra_page_stride_of_first = false;
+  bool extra_in_first = false;
 };
 
 // Defined for any step with kernel kDecode whose call Classify() does not call

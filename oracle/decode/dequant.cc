@@ -9,6 +9,7 @@
 #include "oracle/decode/rounding.h"
 #include "oracle/e4m3.h"
 #include "oracle/layout.h"
+#include "oracle/layouts/ue8m0.h"
 #include "oracle/tensor_view.h"
 
 // Built with -ffp-contract=off: each fp32 operation rounds once.
@@ -23,7 +24,7 @@ bool IsPositiveNormal(float x) {
 
 // All codes of a tile as multiples of 2^-9, or-ed: its lowest bit is the
 // greatest common power of two. NaN codes count as zero.
-std::uint32_t CommonBits(const std::uint8_t* codes) {
+std::uint32_t CommonBits(const std::uint8_t* codes, int count) {
   static const std::array<std::uint32_t, 256> kUnits = [] {
     std::array<std::uint32_t, 256> units;
     for (int c = 0; c < 256; ++c) {
@@ -33,11 +34,22 @@ std::uint32_t CommonBits(const std::uint8_t* codes) {
     return units;
   }();
   std::uint32_t bits = 0;
-  for (int i = 0; i < kTileColumns; ++i) bits |= kUnits[codes[i]];
+  for (int i = 0; i < count; ++i) bits |= kUnits[codes[i]];
   return bits;
 }
 
 }  // namespace
+
+ValueTiles TilesOf(const RowLayout& layout) {
+  return {.columns = layout.tile,
+          .count = kLatent / layout.tile,
+          .scaled = layout.tiles()};
+}
+
+bool IsDecoded(const RowLayout& layout) {
+  return !layout.copied &&
+         (layout.codes == kLatent || layout.columns() == kLatent);
+}
 
 ReadScale ReadTileScale(ReaderSide::ScaleRule rule, std::uint32_t stored) {
   const float scale = std::bit_cast<float>(stored);
@@ -61,20 +73,40 @@ ReadScale ReadTileScale(ReaderSide::ScaleRule rule, std::uint32_t stored) {
   }
 }
 
-Dequantiser::Dequantiser(const ReaderSide& side, const Arithmetic& arithmetic,
-                         bool codes)
-    : rule_(side.scale_rule()),
+ReadScale ReadTileScale(const ReaderSide& side, std::uint8_t stored) {
+  if (side.scale_rule() == ReaderSide::SCALE_ONE) return {1.0f};
+  using Reading = Ue8m0Reading;
+  return {Ue8m0Value(
+      stored,
+      {.zero = side.ue8m0_zero() == ZERO_IS_ZERO ? Reading::Zero::kZero
+                                                 : Reading::Zero::kSubnormal,
+       .last = side.ue8m0_last() == LAST_IS_INF ? Reading::Last::kInf
+                                                : Reading::Last::kNan})};
+}
+
+Dequantiser::Dequantiser(const RowLayout& layout, const ReaderSide& side,
+                         const Arithmetic& arithmetic, bool codes, Rope rope)
+    : layout_(layout),
+      tiles_(TilesOf(layout)),
+      side_(side),
+      rope_(rope),
       mode_(arithmetic.dequantised()),
       denormals_(arithmetic.denormals()),
       codes_(codes),
       table_(E4m3Values(E4m3Reading::kFn)) {}
 
-std::array<ReadScale, kTiles> Dequantiser::Scales(
-    const std::uint8_t* row) const {
-  std::array<ReadScale, kTiles> scales;
-  for (int t = 0; t < kTiles; ++t) {
-    scales[t] = ReadTileScale(
-        rule_, LoadBytes<std::uint32_t>(row + kFp8DsMla.scales_at + 4 * t));
+TileScales Dequantiser::Scales(const std::uint8_t* token) const {
+  TileScales scales{};
+  const std::uint8_t* stored = token + layout_.scales_at;
+  for (int t = 0; t < tiles_.count; ++t) {
+    if (t >= tiles_.scaled) {
+      scales[t] = {1.0f};
+    } else if (layout_.scale_kind == RowLayout::Scales::kUe8m0) {
+      scales[t] = ReadTileScale(side_, stored[t]);
+    } else {
+      scales[t] = ReadTileScale(side_.scale_rule(),
+                                LoadBytes<std::uint32_t>(stored + 4 * t));
+    }
   }
   return scales;
 }
@@ -95,39 +127,46 @@ bool Dequantiser::short_products() const {
 }
 
 bool Dequantiser::SameAs(const Dequantiser& other) const {
-  return rule_ == other.rule_ && mode_ == other.mode_ &&
+  const bool ue8m0 = layout_.scale_kind == RowLayout::Scales::kUe8m0;
+  return &layout_ == &other.layout_ &&
+         side_.scale_rule() == other.side_.scale_rule() &&
+         (!ue8m0 || (side_.ue8m0_zero() == other.side_.ue8m0_zero() &&
+                     side_.ue8m0_last() == other.side_.ue8m0_last())) &&
+         rope_.read == other.rope_.read &&
+         rope_.scaled_by == other.rope_.scaled_by && mode_ == other.mode_ &&
          denormals_ == other.denormals_ && codes_ == other.codes_;
 }
 
 void Dequantiser::FastTile(const std::uint8_t* codes, float scale,
                            double* values) const {
-  float product[kTileColumns];
-  for (int i = 0; i < kTileColumns; ++i) product[i] = table_[codes[i]];
+  const int n = tiles_.columns;
+  float product[kMaxTileColumns];
+  for (int i = 0; i < n; ++i) product[i] = table_[codes[i]];
   if (codes_) {
-    for (int i = 0; i < kTileColumns; ++i) values[i] = product[i];
+    for (int i = 0; i < n; ++i) values[i] = product[i];
     return;
   }
   switch (mode_) {
     case Arithmetic::DEQUANTISED_BF16: {
-      std::uint32_t bits[kTileColumns];
-      for (int i = 0; i < kTileColumns; ++i) product[i] *= scale;
-      std::memcpy(bits, product, sizeof bits);
-      for (int i = 0; i < kTileColumns; ++i) {
+      std::uint32_t bits[kMaxTileColumns];
+      for (int i = 0; i < n; ++i) product[i] *= scale;
+      std::memcpy(bits, product, sizeof(float) * static_cast<std::size_t>(n));
+      for (int i = 0; i < n; ++i) {
         // Nearest even in integers; a carry moves to the next octave. The NaN
         // of table_ has room for the carry.
         bits[i] = (bits[i] + 0x7fff + (bits[i] >> 16 & 1)) & 0xffff0000;
       }
-      std::memcpy(product, bits, sizeof bits);
-      for (int i = 0; i < kTileColumns; ++i) values[i] = product[i];
+      std::memcpy(product, bits, sizeof(float) * static_cast<std::size_t>(n));
+      for (int i = 0; i < n; ++i) values[i] = product[i];
       return;
     }
     case Arithmetic::DEQUANTISED_FP32:
-      for (int i = 0; i < kTileColumns; ++i) product[i] *= scale;
-      for (int i = 0; i < kTileColumns; ++i) values[i] = product[i];
+      for (int i = 0; i < n; ++i) product[i] *= scale;
+      for (int i = 0; i < n; ++i) values[i] = product[i];
       return;
     default: {
       const double exact = scale;
-      for (int i = 0; i < kTileColumns; ++i) values[i] = product[i] * exact;
+      for (int i = 0; i < n; ++i) values[i] = product[i] * exact;
       return;
     }
   }
@@ -141,9 +180,10 @@ void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,
       mode_ != Arithmetic::DEQUANTISED_BF16) {
     facts->unknown = true;
   }
+  const int n = tiles_.columns;
   const bool subnormal_scale =
       scale != 0 && std::fabs(scale) < static_cast<float>(kFp32MinNormal);
-  for (int i = 0; i < kTileColumns; ++i) {
+  for (int i = 0; i < n; ++i) {
     const double exact =
         static_cast<double>(table_[codes[i]]) * static_cast<double>(scale);
     double x = exact;
@@ -185,15 +225,43 @@ void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,
   }
 }
 
-RowFacts Dequantiser::Row(const std::uint8_t* row, double* values,
+void Dequantiser::ReadOwnRope(const std::uint8_t* token,
+                              const TileScales& scales, double* values,
+                              RowFacts* facts) const {
+  double* rope = values + tiles_.rope_at();
+  if (!rope_.read) {
+    std::fill_n(rope, kRope, 0.0);
+    return;
+  }
+  const RowFacts own =
+      ReadRope(token + layout_.rope_at, facts->granule != 0, rope);
+  facts->finite &= own.finite;
+  facts->largest = std::max(facts->largest, own.largest);
+  facts->granule = std::min(facts->granule, own.granule);
+  if (rope_.scaled_by < 0 || codes_) return;
+  // Of a wrong kernel: nothing is simulated beyond the product.
+  facts->granule = 0;
+  for (int i = 0; i < kRope; ++i) {
+    rope[i] *= static_cast<double>(scales[rope_.scaled_by].value);
+    if (mode_ == Arithmetic::DEQUANTISED_BF16) rope[i] = RoundBf16(rope[i]);
+    facts->finite &= std::isfinite(rope[i]);
+    if (std::isfinite(rope[i])) {
+      facts->largest = std::max(facts->largest, std::fabs(rope[i]));
+    }
+  }
+}
+
+RowFacts Dequantiser::Row(const std::uint8_t* token, double* values,
                           double* radius) const {
   RowFacts facts;
   facts.granule = kInfinity;
-  const std::array<ReadScale, kTiles> scales = Scales(row);
-  bool slow[kTiles] = {};
-  for (int t = 0; t < kTiles; ++t) {
-    const std::uint8_t* codes = row + kFp8DsMla.codes_at + kTileColumns * t;
-    double* out = values + kTileColumns * t;
+  const TileScales scales = Scales(token);
+  const int n = tiles_.columns;
+  bool slow[kMaxTiles] = {};
+  bool any_slow = false;
+  for (int t = 0; t < tiles_.scaled; ++t) {
+    const std::uint8_t* codes = token + layout_.codes_at + n * t;
+    double* out = values + n * t;
     const float scale = scales[t].value;
     if (!codes_) {
       facts.unknown |= scales[t].unknown;
@@ -204,12 +272,13 @@ RowFacts Dequantiser::Row(const std::uint8_t* row, double* values,
       slow[t] = !std::isfinite(scale) ||
                 mode_ == Arithmetic::DEQUANTISED_UNKNOWN ||
                 std::fabs(scale) * kLeastCode < kFp32MinNormal;
+      any_slow |= slow[t];
     }
     if (!slow[t]) {
       FastTile(codes, scale, out);
       // Values grow with the code's magnitude, and NaN has the largest.
       std::uint8_t most = 0;
-      for (int i = 0; i < kTileColumns; ++i) {
+      for (int i = 0; i < n; ++i) {
         most = std::max<std::uint8_t>(most, codes[i] & 0x7f);
       }
       // A bf16 may be rounded up by 2^-8 of itself.
@@ -231,20 +300,23 @@ RowFacts Dequantiser::Row(const std::uint8_t* row, double* values,
       facts.granule = 0;
       continue;
     }
-    const std::uint32_t bits = CommonBits(codes);
+    const std::uint32_t bits = CommonBits(codes, n);
     if (bits == 0) continue;
     facts.granule =
         std::min(facts.granule, kLeastCode * std::fabs(one) *
                                     std::ldexp(1.0, std::countr_zero(bits)));
   }
-  if (slow[0] || slow[1] || slow[2] || slow[3]) {
+  if (any_slow) {
     std::fill_n(radius, kLatent, 0.0);
-    for (int t = 0; t < kTiles; ++t) {
+    for (int t = 0; t < tiles_.scaled; ++t) {
       if (!slow[t]) continue;
-      const int at = kTileColumns * t;
-      SlowTile(row + kFp8DsMla.codes_at + at, scales[t].value, values + at,
+      const int at = n * t;
+      SlowTile(token + layout_.codes_at + at, scales[t].value, values + at,
                radius + at, &facts);
     }
+  }
+  if (tiles_.scaled < tiles_.count) {
+    ReadOwnRope(token, scales, values, &facts);
   }
   if (!facts.finite) facts.granule = 0;
   return facts;
@@ -261,6 +333,7 @@ RowFacts ReadRope(const std::uint8_t* bytes, bool with_granule,
     largest = std::max<std::uint16_t>(largest, words[i] & 0x7fff);
   }
   facts.finite = largest < 0x7f80;
+  facts.largest = facts.finite ? Bf16Value(largest) : kInfinity;
   if (!with_granule || !facts.finite) return facts;
   facts.granule = kInfinity;
   for (int i = 0; i < kRope; ++i) {

@@ -6,13 +6,31 @@
 
 #include "corpus/contract.pb.h"
 #include "oracle/decode/interval.h"
+#include "oracle/layout.h"
 
 namespace mlafuzz::oracle {
 
-inline constexpr int kLatent = 512;
+inline constexpr int kLatent = 512;  // values of a row, whatever the layout
 inline constexpr int kRope = 64;
-inline constexpr int kTiles = 4;
-inline constexpr int kTileColumns = 128;
+inline constexpr int kMaxTiles = 16;
+inline constexpr int kMaxTileColumns = 128;
+
+// How the 512 values of a row fall into tiles of equal width. A tile holds
+// codes with one scale, or rope, which DeepSeek-V4 has among its values and
+// which has none.
+struct ValueTiles {
+  int columns = kMaxTileColumns;
+  int count = kLatent / kMaxTileColumns;
+  int scaled = kLatent / kMaxTileColumns;  // the first ones, of codes
+
+  // Column of q and of a dequantised row where rope begins; behind the last
+  // value where it is no value.
+  int rope_at() const { return columns * scaled; }
+};
+// `layout` is one whose rows have 512 values.
+ValueTiles TilesOf(const RowLayout& layout);
+// Whether a decode can read rows of this layout.
+bool IsDecoded(const RowLayout& layout);
 
 // What is known of one dequantised row beside its values.
 struct RowFacts {
@@ -33,19 +51,37 @@ struct ReadScale {
   bool unknown = false;  // the rule speaks of positive normal scales only
 };
 ReadScale ReadTileScale(ReaderSide::ScaleRule rule, std::uint32_t stored);
+// Of a UE8M0 byte, which is a power of two under every rule that reads it.
+ReadScale ReadTileScale(const ReaderSide& side, std::uint8_t stored);
 
-// One side's reading of the latent part of a row.
+// The scales of a row's tiles; the first ValueTiles::count count.
+using TileScales = std::array<ReadScale, kMaxTiles>;
+
+// One side's reading of the 512 values of a row.
 class Dequantiser {
  public:
-  // `codes`: values are the codes alone (the scale goes elsewhere).
-  Dequantiser(const ReaderSide& side, const Arithmetic& arithmetic, bool codes);
+  // What is wrong about rope among the values, or missing.
+  struct Rope {
+    bool read = true;    // else zeros
+    int scaled_by = -1;  // tile whose scale it is multiplied with; none
+  };
 
-  // values [512]; radius [512], written only if has_radius. `row`: a stored
-  // row's bytes.
-  RowFacts Row(const std::uint8_t* row, double* values, double* radius) const;
+  // `codes`: values are the codes alone (the scale goes elsewhere), rope as it
+  // is. `layout` outlives this.
+  Dequantiser(const RowLayout& layout, const ReaderSide& side,
+              const Arithmetic& arithmetic, bool codes, Rope rope);
+  Dequantiser(const RowLayout& layout, const ReaderSide& side,
+              const Arithmetic& arithmetic, bool codes)
+      : Dequantiser(layout, side, arithmetic, codes, Rope()) {}
 
-  // The row's four scales as this side reads them.
-  std::array<ReadScale, kTiles> Scales(const std::uint8_t* row) const;
+  // values [512]; radius [512], written only if has_radius. `token`: a token's
+  // bytes in one run, those behind the rows of its page last.
+  RowFacts Row(const std::uint8_t* token, double* values, double* radius) const;
+
+  // The scales as this side reads them; 1 of a tile of rope.
+  TileScales Scales(const std::uint8_t* token) const;
+
+  const ValueTiles& tiles() const { return tiles_; }
 
   // Whether `other` gives the same values for every row.
   bool SameAs(const Dequantiser& other) const;
@@ -63,7 +99,14 @@ class Dequantiser {
   void SlowTile(const std::uint8_t* codes, float scale, double* values,
                 double* radius, RowFacts* facts) const;
 
-  ReaderSide::ScaleRule rule_;
+  // The rope of a row into its columns of `values`.
+  void ReadOwnRope(const std::uint8_t* token, const TileScales& scales,
+                   double* values, RowFacts* facts) const;
+
+  const RowLayout& layout_;
+  ValueTiles tiles_;
+  ReaderSide side_;
+  Rope rope_;
   Arithmetic::Dequantised mode_;
   Arithmetic::Denormals denormals_;
   bool codes_;
@@ -88,7 +131,7 @@ struct DequantisedRows {
 };
 
 // bf16 rope values [64] of a row, or of any 128 bytes. Of the facts only
-// `finite` and, if asked for, `granule`.
+// `finite`, `largest` and, if asked for, `granule`.
 RowFacts ReadRope(const std::uint8_t* bytes, bool with_granule, double* values);
 
 }  // namespace mlafuzz::oracle

@@ -252,6 +252,7 @@ class Diagnostician {
                OfNeighbour(n, "behaves as under"), &rules);
     }
     ByBothScales(rules.whole, &others);
+    ByBothEnds(&others);
     ByFaults(&others);
     std::vector<DecodeDiagnosis> all;
     for (std::vector<DecodeDiagnosis>* part :
@@ -314,6 +315,13 @@ class Diagnostician {
   // reader.
   void ByBothScales(const std::vector<DecodeDiagnosis>& whole,
                     Explanations* found) const {
+    if (Ue8m0()) {
+      Contract other = contract_;
+      other.mutable_qk()->set_scale_rule(ReaderSide::SCALE_ONE);
+      other.mutable_v()->set_scale_rule(ReaderSide::SCALE_ONE);
+      ConsiderPair("qk.scale_rule", "v.scale_rule", "SCALE_ONE", other, found);
+      return;
+    }
     for (int qk = 1; qk <= kScaleRules; ++qk) {
       for (int v = 1; v <= kScaleRules; ++v) {
         if (qk == contract_.qk().scale_rule() ||
@@ -345,6 +353,50 @@ class Diagnostician {
                   .cause = absl::StrCat("the decode behaves as under ", names)},
                  found);
       }
+    }
+  }
+
+  bool Ue8m0() const {
+    return oracle::LayoutOf(image_.pool.layout).scale_kind ==
+           oracle::RowLayout::Scales::kUe8m0;
+  }
+
+  void ConsiderPair(const char* first, const char* second,
+                    const std::string& value, const Contract& other,
+                    Explanations* found) const {
+    const std::string names =
+        absl::StrCat(first, "=", value, "+", second, "=", value);
+    Consider(ExpectDecode(other, image_, index_, before_),
+             {.field = absl::StrCat(first, "+", second),
+              .key = names,
+              .cause = absl::StrCat("the decode behaves as under ", names)},
+             found);
+  }
+
+  // Scale bytes are expanded by one function for both sides.
+  void ByBothEnds(Explanations* found) const {
+    if (!Ue8m0()) return;
+    for (const Ue8m0Zero zero : {ZERO_IS_SUBNORMAL, ZERO_IS_ZERO}) {
+      if (zero == contract_.qk().ue8m0_zero() ||
+          zero == contract_.v().ue8m0_zero()) {
+        continue;
+      }
+      Contract other = contract_;
+      other.mutable_qk()->set_ue8m0_zero(zero);
+      other.mutable_v()->set_ue8m0_zero(zero);
+      ConsiderPair("qk.ue8m0_zero", "v.ue8m0_zero", Ue8m0Zero_Name(zero), other,
+                   found);
+    }
+    for (const Ue8m0Last last : {LAST_IS_NAN, LAST_IS_INF}) {
+      if (last == contract_.qk().ue8m0_last() ||
+          last == contract_.v().ue8m0_last()) {
+        continue;
+      }
+      Contract other = contract_;
+      other.mutable_qk()->set_ue8m0_last(last);
+      other.mutable_v()->set_ue8m0_last(last);
+      ConsiderPair("qk.ue8m0_last", "v.ue8m0_last", Ue8m0Last_Name(last), other,
+                   found);
     }
   }
 
@@ -388,8 +440,9 @@ class Diagnostician {
     return any ? Repeat::kYes : Repeat::kZeros;
   }
 
+  // Of both caches.
   bool Slot0IsFinite() const {
-    const std::int64_t at = image_.pool.RowAt(0);
+    const oracle::Caches caches(image_.pool, before_, step_);
     double values[oracle::kLatent], radius[oracle::kLatent];
     double rope[oracle::kRope];
     Arithmetic exact;
@@ -397,9 +450,20 @@ class Diagnostician {
     exact.set_denormals(Arithmetic::DENORMALS_KEPT);
     ReaderSide raw;
     raw.set_scale_rule(ReaderSide::SCALE_RAW);
-    const oracle::Dequantiser dequantiser(raw, exact, false);
-    return dequantiser.Row(before_.data() + at, values, radius).finite &&
-           oracle::ReadRope(before_.data() + at + 528, false, rope).finite;
+    const oracle::RowLayout& layout = caches.layout();
+    const oracle::Dequantiser dequantiser(layout, raw, exact, false);
+    oracle::TokenBytes buffer;
+    for (const bool extra : {false, true}) {
+      const oracle::Key key = caches.Slot0(extra);
+      if (key.at < 0) continue;
+      const std::uint8_t* token = caches.Token(key, &buffer);
+      if (!dequantiser.Row(token, values, radius).finite) return false;
+      if (layout.rope != 0 &&
+          !oracle::ReadRope(token + layout.rope_at, false, rope).finite) {
+        return false;
+      }
+    }
+    return true;
   }
 
   DecodeDiagnosis ByDamage() {

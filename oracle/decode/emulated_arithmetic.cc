@@ -43,6 +43,13 @@ EmulatedArithmetic::EmulatedArithmetic(const Arithmetic& arithmetic,
 
 float EmulatedArithmetic::ReadScale(const ReaderSide& side,
                                     const std::uint8_t* row, int tile) {
+  if (footer_) {
+    if (tile == 7 || side.scale_rule() == ReaderSide::SCALE_ONE) return 1;
+    const int byte = row[576 + tile];
+    if (byte == 0) return side.ue8m0_zero() == ZERO_IS_ZERO ? 0 : 0x1p-127f;
+    if (byte == 255) return side.ue8m0_last() == LAST_IS_INF ? kInf : kNan;
+    return std::ldexp(1.0f, byte - 127);
+  }
   std::uint32_t bits;
   std::memcpy(&bits, row + 512 + 4 * tile, 4);
   switch (side.scale_rule()) {

@@ -27,6 +27,7 @@ class EmulatedArithmetic {
            weights_ == Arithmetic::WEIGHTS_E4M3_TWO_PASS;
   }
 
+  // Of one tile of a token's bytes in one run; 1 of a tile of rope.
   float ReadScale(const ReaderSide& side, const std::uint8_t* row, int tile);
   float DequantisedValue(Arithmetic::Dequantised mode, int code, float scale);
 
@@ -43,6 +44,12 @@ class EmulatedArithmetic {
   float Exp2(float x);
   float Log2(float x);
   float Divide(float a, float b);
+
+  // The token's layout; 656-byte rows, or DeepSeek-V4's with its footer.
+  bool footer_ = false;
+  int tile() const { return footer_ ? 64 : 128; }
+  int tiles() const { return 512 / tile(); }
+  int codes() const { return footer_ ? 448 : 512; }
 
   const Arithmetic& a_;
   std::mt19937_64& random_;

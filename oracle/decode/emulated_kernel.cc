@@ -24,6 +24,16 @@ class Emulation : EmulatedArithmetic {
         call_(step.step->decode()),
         q_(*step.Find(TensorId::kQ)),
         indices_(*step.Find(TensorId::kIndices)) {
+    footer_ = pool_.layout == DSV4_FOOTER_584;
+    for (std::int64_t slot = 0; footer_ && slot < pool_.slots(); ++slot) {
+      const std::uint8_t* page = pool_.bytes.data() + pool_.offset +
+                                 slot / pool_.page_size * pool_.page_stride;
+      const std::int64_t row = slot % pool_.page_size;
+      std::vector<std::uint8_t>& token = tokens_.emplace_back(584);
+      std::memcpy(token.data(), page + 576 * row, 576);
+      std::memcpy(token.data() + 576, page + 576 * pool_.page_size + 8 * row,
+                  8);
+    }
     const float scale = FromBits(call_.softmax_scale_bits());
     scale_ = scale;
     c_ = Chance(2) ? static_cast<float>(scale * kLog2E)
@@ -49,6 +59,26 @@ class Emulation : EmulatedArithmetic {
   };
 
   // ---- one head
+
+  const std::uint8_t* Token(std::int64_t slot) const {
+    return footer_ ? tokens_[static_cast<std::size_t>(slot)].data()
+                   : pool_.bytes.data() + pool_.RowAt(slot);
+  }
+
+  // Column c of the 512 as it meets a weight or q: `scale` is its tile's.
+  float Value(Arithmetic::Dequantised mode, const std::uint8_t* row, int c,
+              float scale) {
+    if (c < codes()) return DequantisedValue(mode, row[c], scale);
+    return Rope(row, c - codes());
+  }
+  float CodeValue(const std::uint8_t* row, int c) const {
+    return c < codes() ? E4m3Value(row[c]) : Rope(row, c - codes());
+  }
+  float Rope(const std::uint8_t* row, int i) const {
+    std::uint16_t word;
+    std::memcpy(&word, row + (footer_ ? 448 : 528) + 2 * i, 2);
+    return Bf16ToFloat(word);
+  }
 
   // Base-2 logit of a sum, before the maximum is taken away.
   float Logit(float s) const {
@@ -90,15 +120,15 @@ class Emulation : EmulatedArithmetic {
       q.value.push_back(Bf16ToFloat(word));
     }
     if (query_ == Arithmetic::QUERY_E4M3) {
-      for (int t = 0; t < 4; ++t) {
+      for (int t = 0; t < codes() / tile(); ++t) {
         float amax = 0;
-        for (int i = 0; i < 128; ++i) {
-          amax = std::fmax(amax, std::fabs(q.value[128 * t + i]));
+        for (int i = 0; i < tile(); ++i) {
+          amax = std::fmax(amax, std::fabs(q.value[tile() * t + i]));
         }
         const float s = std::exp2(std::ceil(
             std::log2(static_cast<double>(std::fmax(amax, 1e-4f) / 448.0f))));
-        for (int i = 0; i < 128; ++i) {
-          float& x = q.value[128 * t + i];
+        for (int i = 0; i < tile(); ++i) {
+          float& x = q.value[tile() * t + i];
           x = ToE4m3(x / s) * s;
         }
       }
@@ -109,9 +139,9 @@ class Emulation : EmulatedArithmetic {
   float RawScore(const HeadQuery& q, const std::uint8_t* row) {
     std::vector<float> a, b;
     float s = 0;
-    for (int t = 0; t < 4; ++t) {
+    for (int t = 0; t < codes() / tile(); ++t) {
       const float scale = ReadScale(contract_.qk(), row, t);
-      for (int i = 128 * t; i < 128 * (t + 1); ++i) {
+      for (int i = tile() * t; i < tile() * (t + 1); ++i) {
         a.push_back(q.value[i]);
         b.push_back(dequantised_ == Arithmetic::DEQUANTISED_CODES
                         ? E4m3Value(row[i])
@@ -125,12 +155,10 @@ class Emulation : EmulatedArithmetic {
         b.clear();
       }
     }
-    if (q.value.size() > 512) {
+    if (footer_ || q.value.size() > 512) {
       for (int i = 0; i < 64; ++i) {
-        std::uint16_t word;
-        std::memcpy(&word, row + 528 + 2 * i, 2);
-        a.push_back(q.value[512 + i]);
-        b.push_back(Bf16ToFloat(word));
+        a.push_back(q.value[codes() + i]);
+        b.push_back(Rope(row, i));
       }
     }
     return a.empty() ? s : Sum(a, b, s, false);
@@ -184,17 +212,17 @@ class Emulation : EmulatedArithmetic {
       part.m = m;
       part.empty = false;
       if (ScaledWeights()) {
-        for (int t = 0; t < 4; ++t) {
+        for (int t = 0; t < tiles(); ++t) {
           std::vector<float> first, second;
           float step;
           TileWeights(p, rows, t, &first, &second, &step);
-          for (int c = 128 * t; c < 128 * (t + 1); ++c) {
-            std::vector<float> codes;
+          for (int c = tile() * t; c < tile() * (t + 1); ++c) {
+            std::vector<float> column;
             for (const std::uint8_t* row : rows) {
-              codes.push_back(E4m3Value(row[c]));
+              column.push_back(CodeValue(row, c));
             }
-            float sum = Sum(first, codes, 0, true);
-            if (!second.empty()) sum = Sum(second, codes, sum, true);
+            float sum = Sum(first, column, 0, true);
+            if (!second.empty()) sum = Sum(second, column, sum, true);
             part.out[c] = Flush(part.out[c] + Flush(sum * step));
           }
         }
@@ -203,15 +231,15 @@ class Emulation : EmulatedArithmetic {
       if (weights_ == Arithmetic::WEIGHTS_BF16) {
         for (float& x : p) x = Flush(ToBf16(x));
       }
-      for (int t = 0; t < 4; ++t) {
+      for (int t = 0; t < tiles(); ++t) {
         std::vector<float> scales;
         for (const std::uint8_t* row : rows) {
           scales.push_back(ReadScale(contract_.v(), row, t));
         }
-        for (int c = 128 * t; c < 128 * (t + 1); ++c) {
+        for (int c = tile() * t; c < tile() * (t + 1); ++c) {
           std::vector<float> v;
           for (std::size_t j = 0; j < rows.size(); ++j) {
-            v.push_back(DequantisedValue(v_mode, rows[j][c], scales[j]));
+            v.push_back(Value(v_mode, rows[j], c, scales[j]));
           }
           part.out[c] = Sum(p, v, part.out[c], false);
         }
@@ -230,10 +258,10 @@ class Emulation : EmulatedArithmetic {
   // What a weight of 0 makes of slot 0.
   void ReadSlot0(std::vector<float>* out) {
     if (rules_.masked_lanes() != DecodeContract::MASKED_READ_SLOT0) return;
-    const std::uint8_t* row = pool_.bytes.data() + pool_.RowAt(0);
+    const std::uint8_t* row = Token(0);
     for (int c = 0; c < 512; ++c) {
-      const float scale = ReadScale(contract_.v(), row, c / 128);
-      (*out)[c] += 0 * (E4m3Value(row[c]) * scale);
+      const float scale = ReadScale(contract_.v(), row, c / tile());
+      (*out)[c] += 0 * (CodeValue(row, c) * scale);
     }
   }
 
@@ -261,7 +289,7 @@ class Emulation : EmulatedArithmetic {
                   indices_.bytes.data() + 4 * (n * indices_.strides[0] + lane),
                   4);
       if (index < 0) continue;
-      blocks[lane / block_].push_back(pool_.bytes.data() + pool_.RowAt(index));
+      blocks[lane / block_].push_back(Token(index));
       any = true;
     }
     std::optional<float> sink;
@@ -280,11 +308,11 @@ class Emulation : EmulatedArithmetic {
       return;
     }
     if (!any && rules_.empty_row() == DecodeContract::UNIT_WEIGHTS) {
-      for (int t = 0; t < 4; ++t) {
-        const std::uint8_t* row = pool_.bytes.data() + pool_.RowAt(0);
+      for (int t = 0; t < tiles(); ++t) {
+        const std::uint8_t* row = Token(0);
         const float scale = ReadScale(contract_.v(), row, t);
-        for (int c = 128 * t; c < 128 * (t + 1); ++c) {
-          Push(DequantisedValue(dequantised_, row[c], scale), result);
+        for (int c = tile() * t; c < tile() * (t + 1); ++c) {
+          Push(Value(dequantised_, row, c, scale), result);
         }
       }
       result->lse.push_back(-6e28f);
@@ -397,6 +425,7 @@ class Emulation : EmulatedArithmetic {
   const Decode& call_;
   const Tensor& q_;
   const Tensor& indices_;
+  std::vector<std::vector<std::uint8_t>> tokens_;  // where pages have a footer
   float scale_, c_;
 };
 

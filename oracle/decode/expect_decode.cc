@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -44,7 +45,10 @@ class QueryOracle {
       : contract_(contract),
         pool_(image.pool),
         step_(image.steps[static_cast<std::size_t>(step)]),
-        bytes_(bytes),
+        caches_(image.pool, bytes, step_),
+        dequantisers_{
+            oracle::KeyDequantiser(contract, caches_.layout(), options),
+            oracle::ValueDequantiser(contract, caches_.layout(), options)},
         options_(options),
         out_(*out) {
     const float scale =
@@ -86,7 +90,7 @@ class QueryOracle {
     heads_.resize(static_cast<std::size_t>(out_.heads));
     std::vector<oracle::HeadScores> scores(heads_.size());
     for (std::size_t h = 0; h < heads_.size(); ++h) {
-      oracle::ReadQuery(contract_, step_, QueryRead(query),
+      oracle::ReadQuery(contract_, caches_.layout(), step_, QueryRead(query),
                         static_cast<std::int64_t>(h), options_, &heads_[h]);
       scores[h].t.resize(plan.keys.size());
       scores[h].radius.resize(plan.keys.size());
@@ -95,7 +99,10 @@ class QueryOracle {
     // A split of masked lanes alone, or one whose blocks are not known, may or
     // may not pass on what slot 0 holds.
     // So may lanes whose sum is no number until a key comes.
-    bool open = std::count(poisoned_.begin(), poisoned_.end(), kOverflows) > 0;
+    bool open = false;
+    for (const std::vector<char>& poisoned : poisoned_) {
+      open |= std::count(poisoned.begin(), poisoned.end(), kOverflows) > 0;
+    }
     for (const oracle::KeyPlan::Split& split : plan.splits) {
       open |= split.masked > 0 &&
               (split.keys.first == split.keys.end || !plan.known);
@@ -120,62 +127,64 @@ class QueryOracle {
                        });
   }
 
+  // Columns of a row that are not finite, or whose tile's scale is not.
+  template <class Found>
+  void ForNotFinite(const oracle::Key& key, const Found& found) {
+    const oracle::Dequantiser& dequantiser = dequantisers_.values;
+    const std::uint8_t* token = caches_.Token(key, &buffer_);
+    const oracle::TileScales scales = dequantiser.Scales(token);
+    double radius[kDecodeColumns];
+    std::vector<double> values(kDecodeColumns);
+    dequantiser.Row(token, values.data(), radius);
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      const double value = values[static_cast<std::size_t>(c)];
+      found(c, value,
+            std::isfinite(value) &&
+                std::isfinite(scales[c / dequantiser.tiles().columns].value));
+    }
+  }
+
   // Columns that are not finite in a row which masked lanes read.
   void ReadPastLength(const oracle::KeyPlan& plan) {
-    const oracle::Dequantiser dequantiser = oracle::ValueDequantiser(contract_);
-    std::vector<double> values(kDecodeColumns);
-    double radius[kDecodeColumns];
     for (const oracle::Key& key : plan.read_past_length) {
       if (key.at < 0) continue;
-      const auto scales = dequantiser.Scales(bytes_.data() + key.at);
-      dequantiser.Row(bytes_.data() + key.at, values.data(), radius);
-      for (int c = 0; c < kDecodeColumns; ++c) {
-        const float scale = scales[c / oracle::kTileColumns].value;
-        if (std::isfinite(values[static_cast<std::size_t>(c)]) &&
-            std::isfinite(scale)) {
-          continue;
-        }
-        poisoned_[static_cast<std::size_t>(c)] = kPoisoned;
+      ForNotFinite(key, [&](int c, double, bool finite) {
+        if (finite) return;
+        poisoned_[key.extra][static_cast<std::size_t>(c)] = kPoisoned;
         any_poisoned_ = true;
-      }
+      });
     }
   }
 
   // Columns of slot 0 that are not finite, where masked lanes read it; and
-  // those whose sum over lanes of weight 1 may not be.
+  // those whose sum over lanes of weight 1 may not be. Of both caches, each of
+  // which has masked lanes of its own.
   void ReadSlot0(const oracle::KeyPlan& plan) {
-    poisoned_.assign(kDecodeColumns, 0);
+    for (std::vector<char>& poisoned : poisoned_) {
+      poisoned.assign(kDecodeColumns, 0);
+    }
     any_poisoned_ = false;
     ReadPastLength(plan);
-    if (!oracle::ReadsSlot0(contract_.decode()) || plan.masked == 0 ||
-        pool_.slots() == 0) {
-      return;
-    }
-    const std::int64_t at = pool_.RowAt(0);
-    if (at + oracle::LayoutOf(pool_.layout).row_bytes >
-        static_cast<std::int64_t>(bytes_.size())) {
-      return;
-    }
-    const oracle::Dequantiser dequantiser = oracle::ValueDequantiser(contract_);
-    const auto scales = dequantiser.Scales(bytes_.data() + at);
-    double radius[kDecodeColumns];
-    std::vector<double> values(kDecodeColumns);
-    dequantiser.Row(bytes_.data() + at, values.data(), radius);
-    for (int c = 0; c < kDecodeColumns; ++c) {
-      const float scale = scales[c / oracle::kTileColumns].value;
-      const double value = values[static_cast<std::size_t>(c)];
-      char& poison = poisoned_[static_cast<std::size_t>(c)];
-      if (!std::isfinite(value) || !std::isfinite(scale)) {
-        poison = kPoisoned;
-      } else if (contract_.decode().empty_row() ==
-                     DecodeContract::UNIT_WEIGHTS &&
-                 2 * std::fabs(value) * static_cast<double>(plan.masked) >
-                     std::numeric_limits<float>::max()) {
-        poison = kOverflows;
-      } else {
-        continue;
-      }
-      any_poisoned_ = true;
+    if (!oracle::ReadsSlot0(contract_.decode())) return;
+    const bool unit =
+        contract_.decode().empty_row() == DecodeContract::UNIT_WEIGHTS;
+    for (const bool extra : {false, true}) {
+      const std::int64_t masked =
+          extra ? plan.masked_extra : plan.masked - plan.masked_extra;
+      const oracle::Key slot0 = caches_.Slot0(extra);
+      if (masked == 0 || slot0.at < 0) continue;
+      ForNotFinite(slot0, [&](int c, double value, bool finite) {
+        char& poison = poisoned_[extra][static_cast<std::size_t>(c)];
+        if (!finite) {
+          poison = kPoisoned;
+        } else if (unit && 2 * std::fabs(value) * static_cast<double>(masked) >
+                               std::numeric_limits<float>::max()) {
+          poison = kOverflows;
+        } else {
+          return;
+        }
+        any_poisoned_ = true;
+      });
     }
   }
 
@@ -185,10 +194,18 @@ class QueryOracle {
     if (!any_poisoned_ || split.masked == 0) return;
     for (oracle::SplitOutput& output : *outputs) {
       if (output.value.empty()) continue;  // of an unusable head
-      for (int c = 0; c < kDecodeColumns; ++c) {
-        if (poisoned_[static_cast<std::size_t>(c)] != kPoisoned) continue;
-        output.value[static_cast<std::size_t>(c)] = oracle::kNaN;
-        output.radius[static_cast<std::size_t>(c)] = 0;
+      for (const bool extra : {false, true}) {
+        if ((extra ? split.masked_extra : split.masked - split.masked_extra) ==
+            0) {
+          continue;
+        }
+        for (int c = 0; c < kDecodeColumns; ++c) {
+          if (poisoned_[extra][static_cast<std::size_t>(c)] != kPoisoned) {
+            continue;
+          }
+          output.value[static_cast<std::size_t>(c)] = oracle::kNaN;
+          output.radius[static_cast<std::size_t>(c)] = 0;
+        }
       }
     }
   }
@@ -197,7 +214,8 @@ class QueryOracle {
     if (!any_poisoned_) return;
     const oracle::HeadResult result = Result(head);
     for (int c = 0; c < kDecodeColumns; ++c) {
-      if (poisoned_[static_cast<std::size_t>(c)] == 0) continue;
+      const auto i = static_cast<std::size_t>(c);
+      if (poisoned_[0][i] == 0 && poisoned_[1][i] == 0) continue;
       if (std::isnan(result.out[c]) && result.out_radius[c] == 0) continue;
       result.out[c] = 0;
       result.out_radius[c] = kInfinity;
@@ -208,7 +226,7 @@ class QueryOracle {
     if (!any_poisoned_) return;
     const oracle::HeadResult result = Result(head);
     for (int c = 0; c < kDecodeColumns; ++c) {
-      if (poisoned_[static_cast<std::size_t>(c)] != kOverflows) continue;
+      if (poisoned_[0][static_cast<std::size_t>(c)] != kOverflows) continue;
       result.out[c] = 0;
       result.out_radius[c] = kInfinity;
     }
@@ -242,13 +260,17 @@ class QueryOracle {
       }
       return;
     }
+    if (plan.masked_extra > 0) {
+      // A mean of two rows, in proportions that the sentinels have a say in.
+      for (std::int64_t h = 0; h < out_.heads; ++h) AnythingRow(Result(h));
+      return;
+    }
     // Every masked lane stands for slot 0 with the same weight: their mean is
     // that row. What such a kernel says of the LSE or does with a sink depends
     // on its sentinels.
-    oracle::KeyPlan slot0{
-        .keys = {{.lane = 0, .slot = 0, .at = pool_.RowAt(0)}},
-        .known = true,
-        .splits = {{{0, 1}, {{0, 1}}}}};
+    oracle::KeyPlan slot0{.keys = {caches_.Slot0(/*extra=*/false)},
+                          .known = true,
+                          .splits = {{{0, 1}, {{0, 1}}}}};
     rows_->count = 0;
     std::vector<oracle::HeadScores> scores(
         static_cast<std::size_t>(out_.heads),
@@ -283,15 +305,15 @@ class QueryOracle {
                std::vector<oracle::HeadScores>* scores) {
     const Arithmetic& arithmetic = contract_.arithmetic();
     const std::size_t heads = static_cast<std::size_t>(out_.heads);
-    std::vector<std::array<oracle::ReadScale, oracle::kTiles>> v_scales;
+    std::vector<oracle::TileScales> v_scales;
+    const oracle::Dequantiser& values = dequantisers_.values;
     if (oracle::ScaleInWeights(arithmetic)) {
-      const oracle::Dequantiser values = oracle::ValueDequantiser(contract_);
       v_scales.resize(plan.keys.size());
       for (std::size_t j = 0; j < plan.keys.size(); ++j) {
         if (plan.keys[j].at < 0) {
           v_scales[j].fill({0, true});
         } else {
-          v_scales[j] = values.Scales(bytes_.data() + plan.keys[j].at);
+          v_scales[j] = values.Scales(caches_.Token(plan.keys[j], &buffer_));
         }
       }
     }
@@ -304,15 +326,16 @@ class QueryOracle {
       if (Counts(split) && number++ == dropped) continue;
       if (split.keys.first == split.keys.end) continue;
       if (!has_scores) {
-        oracle::ComputeScores(contract_, bytes_, step_, heads_, plan,
-                              split.keys, rows_, scores);
+        oracle::ComputeScores(contract_, caches_, dequantisers_.keys, step_,
+                              heads_, plan, split.keys, rows_, scores);
       }
       for (std::size_t h = 0; h < heads; ++h) {
-        oracle::SimulateSplit(arithmetic, plan, split, (*scores)[h], v_scales,
+        oracle::SimulateSplit(arithmetic, plan, split, (*scores)[h],
+                              values.tiles().count, v_scales,
                               options_.no_rescale, &weights[h]);
       }
-      oracle::SumValues(contract_, bytes_, plan, split, weights, rows_,
-                        &outputs);
+      oracle::SumValues(contract_, caches_, dequantisers_, plan, split, weights,
+                        rows_, &outputs);
       if (plan.known) Poison(split, &outputs);
       for (std::size_t h = 0; h < heads; ++h) {
         parts[h].push_back({weights[h], std::move(outputs[h])});
@@ -337,14 +360,17 @@ class QueryOracle {
   const Contract& contract_;
   const PoolImage& pool_;
   const StepImage& step_;
-  const absl::Span<const std::uint8_t> bytes_;
+  const oracle::Caches caches_;
+  const oracle::Dequantisers dequantisers_;
   const ExpectOptions& options_;
   DecodeExpectation& out_;
   oracle::DequantisedRows* const rows_ = ScratchRows();
   std::vector<oracle::QueryHead> heads_;
   static constexpr char kPoisoned = 1;
   static constexpr char kOverflows = 2;
-  std::vector<char> poisoned_;  // of slot 0, one a column
+  oracle::TokenBytes buffer_;
+  // Of slot 0, one a column; of the second cache's too.
+  std::array<std::vector<char>, 2> poisoned_;
   bool any_poisoned_ = false;
   std::int64_t query_ = 0;
   bool usable_scale_ = false;
@@ -386,6 +412,11 @@ DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
   out.lse_bound.resize(rows);
   out.may_flush =
       contract.arithmetic().denormals() != Arithmetic::DENORMALS_KEPT;
+  if (!oracle::IsDecoded(oracle::LayoutOf(image.pool.layout))) {
+    std::fill(out.out_bound.begin(), out.out_bound.end(), kInfinity);
+    std::fill(out.lse_bound.begin(), out.lse_bound.end(), kInfinity);
+    return out;
+  }
   QueryOracle oracle(contract, image, step, pool_before, options, &out);
   for (std::int64_t n = 0; n < out.queries; ++n) oracle.Run(n);
   const std::int64_t length = oracle::QueryLength(s);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "oracle/decode/dequant.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/scores.h"
 
@@ -141,9 +142,16 @@ void AddOfLengths(const Contract& contract, const CaseImage& image,
   }
 }
 
+// Whether a page has something behind all its rows.
+bool HasFooter(const PoolImage& pool) {
+  const RowLayout& layout = LayoutOf(pool.layout);
+  return layout.row_part != layout.row_bytes;
+}
+
 // Of the pool's geometry.
 void AddOfPool(const PoolImage& pool, std::vector<DecodeFault>* faults) {
-  const std::int64_t dense = pool.page_size * pool.row_stride;
+  const std::int64_t dense =
+      pool.page_size * (HasFooter(pool) ? pool.row_bytes : pool.row_stride);
   if (pool.pages > 1 && pool.page_stride != dense) {
     ExpectOptions options;
     options.page_stride = dense;
@@ -152,7 +160,8 @@ void AddOfPool(const PoolImage& pool, std::vector<DecodeFault>* faults) {
                                     " bytes apart, not ", pool.page_stride),
                        options});
   }
-  if (pool.page_size > 1 && pool.row_stride != pool.row_bytes) {
+  if (pool.page_size > 1 && !HasFooter(pool) &&
+      pool.row_stride != pool.row_bytes) {
     ExpectOptions options;
     options.row_stride = pool.row_bytes;
     faults->push_back({kRowStrideDense,
@@ -219,19 +228,20 @@ void AddOfOrder(const StepImage& step, std::vector<DecodeFault>* faults) {
   }
 }
 
-void AddOfQuery(const StepImage& step, std::vector<DecodeFault>* faults) {
+void AddOfQuery(const RowLayout& layout, const StepImage& step,
+                std::vector<DecodeFault>* faults) {
   using Part = ExpectOptions::Query;
+  const ValueTiles tiles = TilesOf(layout);
   ExpectOptions options;
-  int number = 0;
-  for (const Part part :
-       {Part::kNoTile0, Part::kNoTile1, Part::kNoTile2, Part::kNoTile3}) {
-    options.query = part;
+  for (int tile = 0; tile < tiles.scaled; ++tile) {
+    options.no_tile = tile;
     faults->push_back(
         {kTileSkipped,
-         absl::StrCat("tile ", number++, " is left out of the logits"),
-         options});
+         absl::StrCat("tile ", tile, " is left out of the logits"), options});
   }
-  if (step.Find(TensorId::kQ)->shape[2] == kDecodeColumns) return;
+  options.no_tile = -1;
+  const bool among = tiles.rope_at() < kLatent;
+  if (!among && step.Find(TensorId::kQ)->shape[2] == kDecodeColumns) return;
   for (const auto& [part, key, cause] :
        {std::tuple(Part::kNoRope, kRopeDropped,
                    "the rope is left out of the logits"),
@@ -242,21 +252,85 @@ void AddOfQuery(const StepImage& step, std::vector<DecodeFault>* faults) {
     options.query = part;
     faults->push_back({key, cause, options});
   }
+  options.query = Part::kAll;
+  if (!among) return;
+  for (const int tile : {0, tiles.scaled - 1}) {
+    options.rope_scaled_by = tile;
+    faults->push_back({kRopeScaled,
+                       absl::StrCat("the rope is multiplied with the scale of "
+                                    "tile ",
+                                    tile),
+                       options});
+  }
+}
+
+// Of a page's footer.
+void AddOfFooter(const PoolImage& pool, std::vector<DecodeFault>* faults) {
+  if (!HasFooter(pool)) return;
+  for (const int entries : {1, -1}) {
+    ExpectOptions options;
+    options.scale_entries = entries;
+    faults->push_back(
+        {kScalesOfNeighbour,
+         absl::StrCat("the scales of the ", entries > 0 ? "next" : "previous",
+                      " token of the page are taken"),
+         options});
+  }
+}
+
+// Of a second cache that is taken to be like the first.
+void AddOfExtra(const PoolImage& pool, const StepImage& step,
+                std::vector<DecodeFault>* faults) {
+  if (step.Find(TensorId::kExtraCache) == nullptr) return;
+  const PoolImage& extra = step.extra;
+  ExpectOptions options;
+  if (extra.page_size != pool.page_size) {
+    options.extra_page_size_of_first = true;
+    faults->push_back(
+        {kExtraPageSize,
+         absl::StrCat("slots of the second cache are cut into "
+                      "pages of ",
+                      pool.page_size, " rows, not ", extra.page_size),
+         options});
+    // With the page goes its stride.
+    options.extra_page_stride_of_first = true;
+    faults->push_back(
+        {kExtraPageSize,
+         absl::StrCat("pages of the second cache are taken for "
+                      "those of the first, of ",
+                      pool.page_size, " rows, not ", extra.page_size),
+         options});
+    options = {};
+  }
+  if (extra.pages > 1 && extra.page_stride != pool.page_stride) {
+    options.extra_page_stride_of_first = true;
+    faults->push_back({kExtraPageStride,
+                       absl::StrCat("pages of the second cache are looked for ",
+                                    pool.page_stride, " bytes apart, not ",
+                                    extra.page_stride),
+                       options});
+    options = {};
+  }
+  options.extra_in_first = true;
+  faults->push_back({kExtraInFirst,
+                     "rows of the second cache are read in the first one",
+                     options});
 }
 
 }  // namespace
 
 bool IsDecodeFault(absl::string_view key) {
   for (const char* fault :
-       {kMissingRescale,    kSplitDropped,   kRowTruncated,
-        kEndsAtFirstMasked, kCountForLength, kLengthOffByOne,
-        kFirstQueryForAll,  kIndicesOfFirst, kLengthOfFirst,
-        kSinkOfFirst,       kFirstPosition,  kQueryDense,
-        kOutOrder,          kLseOrder,       kIndexRowsDense,
-        kPageStrideDense,   kRowStrideDense, kPageSize,
-        kReadPastLength,    kEmptyRowNan,    kEmptySplitNan,
-        kTileSkipped,       kRopeDropped,    kRopeFirstHalf,
-        kRopeHalvesSwapped}) {
+       {kMissingRescale,    kSplitDropped,      kRowTruncated,
+        kEndsAtFirstMasked, kCountForLength,    kLengthOffByOne,
+        kFirstQueryForAll,  kIndicesOfFirst,    kLengthOfFirst,
+        kSinkOfFirst,       kFirstPosition,     kQueryDense,
+        kOutOrder,          kLseOrder,          kIndexRowsDense,
+        kPageStrideDense,   kRowStrideDense,    kPageSize,
+        kReadPastLength,    kEmptyRowNan,       kEmptySplitNan,
+        kTileSkipped,       kRopeDropped,       kRopeFirstHalf,
+        kRopeHalvesSwapped, kScalesOfNeighbour, kRopeScaled,
+        kExtraPageSize,     kExtraPageStride,   kExtraInFirst}) {
     if (key == fault) return true;
   }
   return false;
@@ -265,6 +339,7 @@ bool IsDecodeFault(absl::string_view key) {
 std::vector<DecodeFault> DecodeFaults(const Contract& contract,
                                       const CaseImage& image, int step) {
   std::vector<DecodeFault> faults;
+  if (!IsDecoded(LayoutOf(image.pool.layout))) return faults;
   ExpectOptions options;
   options.no_rescale = true;
   faults.push_back({kMissingRescale,
@@ -307,7 +382,9 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
   AddOfLengths(contract, image, call, &faults);
   AddOfOrder(call, &faults);
   AddOfPool(image.pool, &faults);
-  AddOfQuery(call, &faults);
+  AddOfFooter(image.pool, &faults);
+  AddOfQuery(LayoutOf(image.pool.layout), call, &faults);
+  AddOfExtra(image.pool, call, &faults);
   return faults;
 }
 

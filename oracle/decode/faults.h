@@ -37,6 +37,11 @@ inline constexpr char kTileSkipped[] = "tile-skipped";
 inline constexpr char kRopeDropped[] = "rope-dropped";
 inline constexpr char kRopeFirstHalf[] = "rope-first-half";
 inline constexpr char kRopeHalvesSwapped[] = "rope-halves-swapped";
+inline constexpr char kScalesOfNeighbour[] = "scales-of-neighbour";
+inline constexpr char kRopeScaled[] = "rope-scaled";
+inline constexpr char kExtraPageSize[] = "extra-page-size-of-first";
+inline constexpr char kExtraPageStride[] = "extra-page-stride-of-first";
+inline constexpr char kExtraInFirst[] = "extra-read-in-first-cache";
 
 // Whether `key` is one of the above.
 bool IsDecodeFault(absl::string_view key);

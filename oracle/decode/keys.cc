@@ -36,16 +36,47 @@ std::vector<std::pair<std::int64_t, std::int64_t>> SplitBlocks(
   return ranges;
 }
 
-// Byte of a slot's row, where a reader looks for it.
-std::int64_t RowAt(const PoolImage& pool, std::int64_t slot,
-                   const ExpectOptions& options) {
+// How a reader looks for rows.
+struct Geometry {
+  std::int64_t page_size;
+  std::int64_t page_stride;
+  std::int64_t row_stride;
+};
+
+Geometry OfPool(const PoolImage& pool, const ExpectOptions& options) {
   const auto or_own = [](std::int64_t other, std::int64_t own) {
     return other == 0 ? own : other;
   };
-  const std::int64_t page = or_own(options.page_size, pool.page_size);
-  return pool.offset +
-         slot / page * or_own(options.page_stride, pool.page_stride) +
-         slot % page * or_own(options.row_stride, pool.row_stride);
+  return {or_own(options.page_size, pool.page_size),
+          or_own(options.page_stride, pool.page_stride),
+          or_own(options.row_stride, pool.row_stride)};
+}
+
+Geometry OfExtra(const PoolImage& pool, const PoolImage& extra,
+                 const ExpectOptions& options) {
+  if (options.extra_in_first) return OfPool(pool, options);
+  return {
+      options.extra_page_size_of_first ? pool.page_size : extra.page_size,
+      options.extra_page_stride_of_first ? pool.page_stride : extra.page_stride,
+      extra.row_stride};
+}
+
+// Puts the key where a reader looks for its slot in a cache of `size` bytes.
+void Place(const PoolImage& pool, const Geometry& geometry, std::int64_t size,
+           int scale_entries, Key* key) {
+  const RowLayout& layout = LayoutOf(pool.layout);
+  const std::int64_t page =
+      pool.offset + key->slot / geometry.page_size * geometry.page_stride;
+  const std::int64_t row = key->slot % geometry.page_size;
+  TokenPlace place;
+  place.row = page + row * geometry.row_stride;
+  place.behind =
+      layout.row_part != layout.row_bytes
+          ? page + geometry.page_size * layout.row_part +
+                (row + scale_entries) * (layout.row_bytes - layout.row_part)
+          : place.row + layout.row_part;
+  key->at = Fits(layout, place, size) ? place.row : -1;
+  key->behind = place.behind;
 }
 
 // Lanes before a row's end as a reader takes it that is given `given` of them.
@@ -121,84 +152,210 @@ LeadingNan LeadingNanOf(const DecodeContract& contract, const KeyPlan& plan) {
   return LeadingNan::kNo;
 }
 
+const Tensor* ExtraIndices(const DecodeContract& contract,
+                           const StepImage& step) {
+  return contract.extra() == DecodeContract::EXTRA_DROPPED
+             ? nullptr
+             : step.Find(TensorId::kExtraIndices);
+}
+
+std::int64_t ExtraActiveLanes(const DecodeContract& contract,
+                              const StepImage& step, std::int64_t query) {
+  const Tensor* indices = ExtraIndices(contract, step);
+  if (indices == nullptr) return 0;
+  const std::int64_t width = indices->shape[1];
+  if (contract.extra_length() == DecodeContract::EXTRA_LENGTH_IGNORED) {
+    return width;
+  }
+  const Storage<std::int32_t> lengths(
+      step.Find(contract.extra_length() == DecodeContract::EXTRA_LENGTH_OF_FIRST
+                    ? TensorId::kLengths
+                    : TensorId::kExtraLengths));
+  if (!lengths.Has(query)) return width;
+  return std::clamp<std::int64_t>(lengths[query], 0, width);
+}
+
+Caches::Caches(const PoolImage& pool, absl::Span<const std::uint8_t> pool_bytes,
+               const StepImage& step)
+    : layout_(LayoutOf(pool.layout)),
+      pool_(pool),
+      extra_(step.extra),
+      bytes_(pool_bytes) {
+  if (const Tensor* cache = step.Find(TensorId::kExtraCache)) {
+    extra_bytes_ = cache->bytes;
+  }
+}
+
+const std::uint8_t* Caches::Token(const Key& key, TokenBytes* buffer) const {
+  const std::uint8_t* bytes =
+      key.in_extra ? extra_bytes_.data() : bytes_.data();
+  if (layout_.row_part == layout_.row_bytes) return bytes + key.at;
+  LoadToken(layout_, {key.at, key.behind}, bytes, buffer->data());
+  return buffer->data();
+}
+
+Key Caches::Slot0(bool extra) const {
+  Key key{.lane = 0, .slot = 0, .at = -1, .extra = extra, .in_extra = extra};
+  const PoolImage& pool = extra ? extra_ : pool_;
+  if (pool.slots() == 0) return key;
+  Place(pool, {pool.page_size, pool.page_stride, pool.row_stride},
+        static_cast<std::int64_t>((extra ? extra_bytes_ : bytes_).size()), 0,
+        &key);
+  return key;
+}
+
+namespace {
+
+// One index row of a query, and the cache whose slots it names.
+struct IndexRow {
+  const Tensor* indices = nullptr;
+  std::int64_t width = 0;   // lanes that count at all
+  std::int64_t active = 0;  // those before its length
+  std::int64_t first_lane = 0;
+  bool extra = false;
+  const PoolImage* pool = nullptr;
+  Geometry geometry = {};
+  std::int64_t size = 0;  // bytes of the cache
+  bool in_extra = false;
+};
+
+// Adds the keys of one row, and counts what is masked.
+void AddKeys(const DecodeContract& rules, const IndexRow& row,
+             std::int64_t query, const ExpectOptions& options, KeyPlan* plan) {
+  const Tensor& indices = *row.indices;
+  const std::int64_t begin =
+      (options.first_indices ? 0 : query) *
+      (options.dense_indices ? indices.shape[1] : indices.strides[0]);
+  const Storage<std::int32_t> storage(&indices);
+  const auto element = [&](std::int64_t lane) {
+    return begin + lane * indices.strides[1];
+  };
+  const auto masked = [&](std::int64_t lane) {
+    return !storage.Has(element(lane)) ||
+           MasksIndex(rules, storage[element(lane)]);
+  };
+  const std::int64_t active = ActiveOf(
+      options.length, std::min(row.width, row.active), row.width, masked);
+  for (std::int64_t lane = 0; lane < row.width; ++lane) {
+    Key key{.lane = row.first_lane + lane,
+            .slot = 0,
+            .at = -1,
+            .extra = row.extra,
+            .in_extra = row.in_extra};
+    const auto place = [&] {
+      key.slot = storage[element(lane)];
+      if (key.slot >= 0 && key.slot < row.pool->slots()) {
+        Place(*row.pool, row.geometry, row.size, options.scale_entries, &key);
+      }
+      plan->outside += key.at < 0 ? 1 : 0;
+    };
+    if (lane < active && !masked(lane)) {
+      place();
+      plan->keys.push_back(key);
+      continue;
+    }
+    ++plan->masked;
+    plan->masked_extra += row.extra ? 1 : 0;
+    if (options.reads_past_length && lane >= active &&
+        storage.Has(element(lane)) && storage[element(lane)] >= 0) {
+      place();
+      plan->read_past_length.push_back(key);
+    }
+  }
+}
+
+}  // namespace
+
 KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
                  const StepImage& step, std::int64_t query,
                  const ExpectOptions& options) {
   KeyPlan plan;
   const DecodeContract& rules = contract.decode();
-  const Tensor* indices = step.Find(TensorId::kIndices);
-  const std::int64_t width =
-      options.lanes < 0 ? DecodeWidth(rules, step)
-                        : std::min(DecodeWidth(rules, step), options.lanes);
-  const std::int64_t given = std::min(
-      width, ActiveLanes(rules, step, options.first_length ? 0 : query));
-  const std::int64_t row =
-      (options.first_indices ? 0 : query) *
-      (options.dense_indices ? indices->shape[1] : indices->strides[0]);
-  const Storage<std::int32_t> storage(indices);
-  const auto masked = [&](std::int64_t lane) {
-    const std::int64_t element = row + lane * indices->strides[1];
-    return !storage.Has(element) || MasksIndex(rules, storage[element]);
-  };
-  const std::int64_t active = ActiveOf(options.length, given, width, masked);
-  const std::int64_t row_bytes = LayoutOf(pool.layout).row_bytes;
-  const std::int64_t size = static_cast<std::int64_t>(pool.bytes.size());
-  for (std::int64_t lane = 0; lane < width; ++lane) {
-    const std::int64_t element = row + lane * indices->strides[1];
-    if (lane >= active || !storage.Has(element) ||
-        MasksIndex(rules, storage[element])) {
-      ++plan.masked;
-      if (options.reads_past_length && lane >= active && storage.Has(element) &&
-          storage[element] >= 0) {
-        Key past{.lane = lane, .slot = storage[element], .at = -1};
-        if (past.slot < pool.slots()) past.at = pool.RowAt(past.slot);
-        plan.outside += past.at < 0 ? 1 : 0;
-        plan.read_past_length.push_back(past);
-      }
-      continue;
+  const std::int64_t block = contract.arithmetic().block();
+  const std::int64_t length_of = options.first_length ? 0 : query;
+  IndexRow first{.indices = step.Find(TensorId::kIndices),
+                 .pool = &pool,
+                 .geometry = OfPool(pool, options),
+                 .size = static_cast<std::int64_t>(pool.bytes.size())};
+  first.width = options.lanes < 0
+                    ? DecodeWidth(rules, step)
+                    : std::min(DecodeWidth(rules, step), options.lanes);
+  first.active = ActiveLanes(rules, step, length_of);
+  AddKeys(rules, first, query, options, &plan);
+  std::int64_t blocks = block > 0 ? (first.width + block - 1) / block : 0;
+  const std::int64_t first_width = first.width;
+  std::int64_t extra_width = 0;
+  if (const Tensor* indices = ExtraIndices(rules, step)) {
+    if (options.splits != nullptr && block > 0) {
+      const std::int64_t lanes = std::min(first.width, first.active);
+      blocks = std::max<std::int64_t>(1, (lanes + block - 1) / block);
     }
-    Key key{.lane = lane, .slot = storage[element], .at = -1};
-    if (key.slot >= 0 && key.slot < pool.slots()) {
-      key.at = RowAt(pool, key.slot, options);
-      if (key.at + row_bytes > size) key.at = -1;
-    }
-    plan.outside += key.at < 0 ? 1 : 0;
-    plan.keys.push_back(key);
+    IndexRow extra{.indices = indices,
+                   .width = indices->shape[1],
+                   .active = ExtraActiveLanes(rules, step, length_of),
+                   .first_lane = block > 0 ? blocks * block : first_width,
+                   .extra = true,
+                   .pool = options.extra_in_first ? &pool : &step.extra,
+                   .geometry = OfExtra(pool, step.extra, options),
+                   .in_extra = !options.extra_in_first};
+    extra.size = options.extra_in_first
+                     ? first.size
+                     : static_cast<std::int64_t>(
+                           step.Find(TensorId::kExtraCache)->bytes.size());
+    AddKeys(rules, extra, query, options, &plan);
+    extra_width = extra.width;
   }
 
   const int count = static_cast<int>(plan.keys.size());
-  const std::int64_t block = contract.arithmetic().block();
   const std::int64_t per_split = contract.arithmetic().blocks_per_split();
   plan.known = block > 0 && (per_split > 0 || options.splits != nullptr);
   if (!plan.known) {
-    plan.splits.push_back({{0, count}, {{0, count}}, plan.masked});
+    plan.splits.push_back(
+        {{0, count}, {{0, count}}, plan.masked, plan.masked_extra});
     return plan;
   }
+  // Lanes of the rows in blocks [begin, end); a last block's lanes past its
+  // row's width are no lanes.
+  const auto lanes_in = [&](std::int64_t begin, std::int64_t end,
+                            std::int64_t from, std::int64_t width) {
+    const std::int64_t low = std::max<std::int64_t>(begin - from, 0) * block;
+    const std::int64_t high =
+        std::min(std::max<std::int64_t>(end - from, 0) * block, width);
+    return std::max<std::int64_t>(high - low, 0);
+  };
+  const std::int64_t all_blocks = blocks + (extra_width + block - 1) / block;
   std::vector<std::pair<std::int64_t, std::int64_t>> ranges;
   if (options.splits != nullptr) {
-    for (const auto& [first, end] :
+    for (const auto& [begin, end] :
          (*options.splits)[static_cast<std::size_t>(query)]) {
-      ranges.push_back({first, end});
+      ranges.push_back({begin, end});
     }
   } else {
-    ranges = SplitBlocks((width + block - 1) / block,
-                         step.step->decode().splits(), per_split);
+    ranges = SplitBlocks(all_blocks, step.step->decode().splits(), per_split);
   }
   // Keys are in lane order, as are the blocks.
   int key = 0;
-  for (const auto& [first, end] : ranges) {
-    KeyPlan::Split split{{key, key}, {}, 0};
-    for (std::int64_t b = first; b < end; ++b) {
+  for (const auto& [begin, end] : ranges) {
+    KeyPlan::Split split{{key, key}, {}, 0, 0};
+    for (std::int64_t b = begin; b < end; ++b) {
       KeyRange range{key, key};
       while (key < count && plan.keys[key].lane < (b + 1) * block) ++key;
       range.end = key;
       split.blocks.push_back(range);
     }
     split.keys.end = key;
-    // Lanes of the last block past the row's width are no lanes.
-    split.masked = std::max<std::int64_t>(
-        std::min(end * block, width) - first * block - (key - split.keys.first),
-        0);
+    std::int64_t extra_keys = 0;
+    for (int j = split.keys.first; j < key; ++j) {
+      extra_keys += plan.keys[j].extra ? 1 : 0;
+    }
+    const std::int64_t first_keys = key - split.keys.first - extra_keys;
+    const std::int64_t first_lanes =
+        extra_width > 0 ? lanes_in(begin, std::min(end, blocks), 0, first_width)
+                        : lanes_in(begin, end, 0, first_width);
+    split.masked_extra = std::max<std::int64_t>(
+        lanes_in(begin, end, blocks, extra_width) - extra_keys, 0);
+    split.masked = std::max<std::int64_t>(first_lanes - first_keys, 0) +
+                   split.masked_extra;
     plan.splits.push_back(std::move(split));
   }
   return plan;

@@ -21,10 +21,10 @@ double QueryScale(double amax) {
   return std::ldexp(1.0, fraction == 0.5f ? exponent - 1 : exponent);
 }
 
-void QuantiseTile(bool declared, double* value, double* radius,
+void QuantiseTile(bool declared, int columns, double* value, double* radius,
                   QueryHead* out) {
   double amax = 0;  // NaN does not count
-  for (int i = 0; i < kTileColumns; ++i) {
+  for (int i = 0; i < columns; ++i) {
     amax = std::max(amax, std::isnan(value[i]) ? 0.0 : std::fabs(value[i]));
   }
   if (std::isinf(amax)) {
@@ -32,7 +32,7 @@ void QuantiseTile(bool declared, double* value, double* radius,
     return;
   }
   const double scale = QueryScale(amax);
-  for (int i = 0; i < kTileColumns; ++i) {
+  for (int i = 0; i < columns; ++i) {
     const double quantised = RoundE4m3(value[i] / scale) * scale;
     if (declared) {
       value[i] = quantised;
@@ -112,36 +112,32 @@ double RadiusSum(const double* q, const double* radius, int n) {
 }
 
 // What a wrong kernel takes of a query.
-void TakePart(ExpectOptions::Query part, QueryHead* out) {
+void TakePart(const ExpectOptions& options, const ValueTiles& tiles,
+              QueryHead* out) {
   using Part = ExpectOptions::Query;
   const auto drop = [&](int first, int end) {
     std::fill(out->value + first, out->value + end, 0.0);
     std::fill(out->radius + first, out->radius + end, 0.0);
   };
   constexpr int kHalf = kRope / 2;
-  const bool has_rope = out->columns == kQueryColumns;
-  switch (part) {
+  if (options.no_tile >= 0 && options.no_tile < tiles.scaled) {
+    drop(tiles.columns * options.no_tile,
+         tiles.columns * (options.no_tile + 1));
+  }
+  const int rope = tiles.rope_at();
+  if (out->columns < rope + kRope) return;
+  switch (options.query) {
     case Part::kAll:
       return;
-    case Part::kNoTile0:
-    case Part::kNoTile1:
-    case Part::kNoTile2:
-    case Part::kNoTile3: {
-      const int tile =
-          static_cast<int>(part) - static_cast<int>(Part::kNoTile0);
-      drop(kTileColumns * tile, kTileColumns * (tile + 1));
-      return;
-    }
     case Part::kNoRope:
-      if (has_rope) drop(kLatent, kQueryColumns);
+      drop(rope, rope + kRope);
       return;
     case Part::kFirstHalfOfRope:
-      if (has_rope) drop(kLatent + kHalf, kQueryColumns);
+      drop(rope + kHalf, rope + kRope);
       return;
     case Part::kRopeHalvesSwapped:
-      if (!has_rope) return;
-      std::swap_ranges(out->value + kLatent, out->value + kLatent + kHalf,
-                       out->value + kLatent + kHalf);
+      std::swap_ranges(out->value + rope, out->value + rope + kHalf,
+                       out->value + rope + kHalf);
       return;
   }
 }
@@ -152,21 +148,25 @@ std::int64_t QueryLength(const StepImage& step) {
   return std::max<std::int64_t>(1, step.step->decode().query_length());
 }
 
-void ReadQuery(const Contract& contract, const StepImage& step,
-               std::int64_t query, std::int64_t head,
+void ReadQuery(const Contract& contract, const RowLayout& layout,
+               const StepImage& step, std::int64_t query, std::int64_t head,
                const ExpectOptions& options, QueryHead* out) {
+  const ValueTiles tiles = TilesOf(layout);
   const Tensor& q = *step.Find(TensorId::kQ);
   const Storage<std::uint16_t> storage(&q);
   const std::int64_t at = options.dense_query
                               ? (query * q.shape[1] + head) * q.shape[2]
                               : query * q.strides[0] + head * q.strides[1];
   const DecodeContract::NopeTail rule = contract.decode().nope_tail();
-  const bool tail =
-      q.shape[2] == kLatent && rule != DecodeContract::NOPE_TAIL_IGNORED;
+  // A row has rope behind its values, or among them, or none.
+  const bool beyond = layout.rope == kRope && tiles.rope_at() == kLatent;
+  const bool tail = beyond && q.shape[2] == kLatent &&
+                    rule != DecodeContract::NOPE_TAIL_IGNORED;
   // Back from the end of the latent.
   const int back =
       tail && rule == DecodeContract::NOPE_TAIL_MEETS_QUERY_END ? kRope : 0;
-  out->columns = tail || q.shape[2] >= kQueryColumns ? kQueryColumns : kLatent;
+  out->columns =
+      beyond && (tail || q.shape[2] >= kQueryColumns) ? kQueryColumns : kLatent;
   out->has_radius = false;
   out->unknown = false;
   std::fill_n(out->radius, kQueryColumns, 0.0);
@@ -183,13 +183,13 @@ void ReadQuery(const Contract& contract, const StepImage& step,
   }
   const Arithmetic::Query mode = contract.arithmetic().query();
   if (mode != Arithmetic::QUERY_BF16) {
-    for (int t = 0; t < kTiles; ++t) {
-      QuantiseTile(mode == Arithmetic::QUERY_E4M3,
-                   out->value + kTileColumns * t,
-                   out->radius + kTileColumns * t, out);
+    for (int t = 0; t < tiles.scaled; ++t) {
+      QuantiseTile(mode == Arithmetic::QUERY_E4M3, tiles.columns,
+                   out->value + tiles.columns * t,
+                   out->radius + tiles.columns * t, out);
     }
   }
-  TakePart(options.query, out);
+  TakePart(options, tiles, out);
   out->nonzero = 0;
   out->magnitude = 0;
   std::uint64_t low = 0;  // the lowest fraction bit in sight, as an exponent
@@ -214,14 +214,13 @@ void ReadQuery(const Contract& contract, const StepImage& step,
   }
 }
 
-void ComputeScores(const Contract& contract,
-                   absl::Span<const std::uint8_t> bytes, const StepImage& step,
+void ComputeScores(const Contract& contract, const Caches& caches,
+                   const Dequantiser& dequantiser, const StepImage& step,
                    absl::Span<const QueryHead> heads, const KeyPlan& plan,
                    const KeyRange& range, DequantisedRows* rows,
                    std::vector<HeadScores>* scores) {
   const Arithmetic& arithmetic = contract.arithmetic();
   const ErrorModel errors(arithmetic);
-  const Dequantiser dequantiser(contract.qk(), arithmetic, /*codes=*/false);
   const bool fp8 = arithmetic.query() != Arithmetic::QUERY_BF16 &&
                    arithmetic.dequantised() != Arithmetic::DEQUANTISED_BF16 &&
                    arithmetic.dequantised() != Arithmetic::DEQUANTISED_FP32;
@@ -244,6 +243,7 @@ void ComputeScores(const Contract& contract,
     head.sentinel = kSentinel * std::min(1.0, std::fabs(to_base_2));
   }
 
+  TokenBytes buffer;
   rows->count = 0;
   for (int first = range.first; first < range.end;) {
     const int count = std::min(DequantisedRows::kChunk, range.end - first);
@@ -261,11 +261,11 @@ void ComputeScores(const Contract& contract,
         std::fill_n(rows->value[at + i], kQueryColumns, 0.0);
         continue;
       }
-      const std::uint8_t* row = bytes.data() + key.at;
-      facts = dequantiser.Row(row, rows->value[at + i], rows->radius[at + i]);
+      const std::uint8_t* token = caches.Token(key, &buffer);
+      facts = dequantiser.Row(token, rows->value[at + i], rows->radius[at + i]);
       if (has_tail) {
         const RowFacts rope =
-            ReadRope(row + kFp8DsMla.rope_at, facts.granule != 0,
+            ReadRope(token + caches.layout().rope_at, facts.granule != 0,
                      rows->value[at + i] + kLatent);
         facts.granule = std::min(facts.granule, rope.granule);
         facts.finite &= rope.finite;

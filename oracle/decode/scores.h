@@ -13,6 +13,7 @@
 
 namespace mlafuzz::oracle {
 
+// The most that a query has.
 inline constexpr int kQueryColumns = kLatent + kRope;
 
 // One head's query as the product meets it.
@@ -30,9 +31,10 @@ struct QueryHead {
 // Reads and, where declared, quantises head `head` of query `query`. Under
 // NOPE_TAIL_AS_ROPE a query without rope goes on with what its storage holds
 // after it, under NOPE_TAIL_MEETS_QUERY_END with its own last columns.
-// Of `options`: `query` and `dense_query`.
-void ReadQuery(const Contract& contract, const StepImage& step,
-               std::int64_t query, std::int64_t head,
+// `layout`: of the rows that it meets. Of `options`: `query`, `no_tile` and
+// `dense_query`.
+void ReadQuery(const Contract& contract, const RowLayout& layout,
+               const StepImage& step, std::int64_t query, std::int64_t head,
                const ExpectOptions& options, QueryHead* out);
 
 // Queries of one request, at least 1.
@@ -49,8 +51,9 @@ struct HeadScores {
 // Logits of all heads of one query over the keys of `range`, into `scores` (one
 // entry a head, as long as the plan has keys). `rows` is left with the last
 // rows of the range.
-void ComputeScores(const Contract& contract,
-                   absl::Span<const std::uint8_t> bytes, const StepImage& step,
+// `dequantiser`: the QK side's reading of rows.
+void ComputeScores(const Contract& contract, const Caches& caches,
+                   const Dequantiser& dequantiser, const StepImage& step,
                    absl::Span<const QueryHead> heads, const KeyPlan& plan,
                    const KeyRange& range, DequantisedRows* rows,
                    std::vector<HeadScores>* scores);

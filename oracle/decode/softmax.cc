@@ -23,9 +23,9 @@ struct WeightError {
 class Simulation {
  public:
   Simulation(const Arithmetic& arithmetic, const KeyPlan& plan,
-             const KeyPlan::Split& split, const HeadScores& scores,
-             const std::vector<std::array<ReadScale, kTiles>>& v_scales,
-             bool no_rescale, SplitWeights* out)
+             const KeyPlan::Split& split, const HeadScores& scores, int tiles,
+             const std::vector<TileScales>& v_scales, bool no_rescale,
+             SplitWeights* out)
       : arithmetic_(arithmetic),
         errors_(arithmetic),
         plan_(plan),
@@ -33,6 +33,8 @@ class Simulation {
         t_(scores.t),
         dt_(scores.radius),
         sentinel_(scores.sentinel),
+        scale_in_weights_(ScaleInWeights(arithmetic)),
+        tiles_(scale_in_weights_ ? tiles : 1),
         v_scales_(v_scales),
         no_rescale_(no_rescale),
         out_(*out) {}
@@ -40,15 +42,14 @@ class Simulation {
   void Run() {
     const std::size_t count =
         static_cast<std::size_t>(split_.keys.end - split_.keys.first);
-    const int tiles = ScaleInWeights(arithmetic_) ? kTiles : 1;
-    for (int i = 0; i < tiles; ++i) {
+    for (int i = 0; i < tiles_; ++i) {
       out_.tiles[i].weight.assign(count, 0);
       out_.tiles[i].radius.assign(count, 0);
     }
     out_.alive.assign(count, 1);
     out_.reach.fill(1);
-    if (tiles == kTiles) {
-      for (int t = 0; t < kTiles; ++t) {
+    if (scale_in_weights_) {
+      for (int t = 0; t < tiles_; ++t) {
         double reach = 0;
         for (int j = split_.keys.first; j < split_.keys.end; ++j) {
           reach = std::max<double>(reach, std::fabs(v_scales_[j][t].value));
@@ -74,7 +75,7 @@ class Simulation {
       out_.state = SplitSummary::State::kAnything;
       return;
     }
-    AddSumErrors(static_cast<double>(count), tiles);
+    AddSumErrors(static_cast<double>(count));
   }
 
  private:
@@ -206,7 +207,7 @@ class Simulation {
               2 * kFp32MinNormal) {
         out_.alive[at] = 0;
       }
-      if (!ScaleInWeights(arithmetic_)) {
+      if (!scale_in_weights_) {
         Bounded w = RoundWeight(p, e);
         if (arithmetic_.weights() == Arithmetic::WEIGHTS_BF16) {
           // Held in the frame of the block's m, moved into the kernel's own.
@@ -221,8 +222,8 @@ class Simulation {
         e_[at] = e;
       }
     }
-    if (!ScaleInWeights(arithmetic_)) return;
-    for (int tile = 0; tile < kTiles; ++tile) SimulateE4m3(block, tile);
+    if (!scale_in_weights_) return;
+    for (int tile = 0; tile < tiles_; ++tile) SimulateE4m3(block, tile);
   }
 
   void Store(int tile, std::size_t at, const Bounded& w, const Block& block) {
@@ -349,8 +350,8 @@ class Simulation {
   }
 
   // Folds the errors of the sum over keys into the radius of each weight.
-  void AddSumErrors(double count, int tiles) {
-    const bool fp8 = ScaleInWeights(arithmetic_);
+  void AddSumErrors(double count) {
+    const bool fp8 = scale_in_weights_;
     double factor;
     // A product of fp32 weights rounds, and so may its tile scale; codes are
     // scaled once a block.
@@ -374,7 +375,7 @@ class Simulation {
       factor = Widen(factor,
                      Widen(2 * weight + Gamma(count) + kDivideError, partial));
     }
-    for (int t = 0; t < tiles; ++t) {
+    for (int t = 0; t < tiles_; ++t) {
       for (std::size_t j = 0; j < out_.tiles[t].weight.size(); ++j) {
         double& r = out_.tiles[t].radius[j];
         r = r * (1 + factor) + std::fabs(out_.tiles[t].weight[j]) * factor;
@@ -390,7 +391,9 @@ class Simulation {
   const std::vector<double>& t_;
   const std::vector<double>& dt_;
   const double sentinel_;
-  const std::vector<std::array<ReadScale, kTiles>>& v_scales_;
+  const bool scale_in_weights_;
+  const int tiles_;  // each with weights of its own
+  const std::vector<TileScales>& v_scales_;
   const bool no_rescale_;
   SplitWeights& out_;
   std::vector<Block> blocks_;
@@ -413,9 +416,10 @@ bool ScaleInWeights(const Arithmetic& arithmetic) {
 
 void SimulateSplit(const Arithmetic& arithmetic, const KeyPlan& plan,
                    const KeyPlan::Split& split, const HeadScores& scores,
-                   const std::vector<std::array<ReadScale, kTiles>>& v_scales,
+                   int tiles, const std::vector<TileScales>& v_scales,
                    bool no_rescale, SplitWeights* out) {
-  Simulation(arithmetic, plan, split, scores, v_scales, no_rescale, out).Run();
+  Simulation(arithmetic, plan, split, scores, tiles, v_scales, no_rescale, out)
+      .Run();
 }
 
 }  // namespace mlafuzz::oracle

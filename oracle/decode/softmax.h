@@ -39,19 +39,19 @@ struct SplitWeights : SplitSummary {
     std::vector<double> weight;
     std::vector<double> radius;
   };
-  std::array<Tile, kTiles> tiles;
+  std::array<Tile, kMaxTiles> tiles;
   // The largest magnitude by which V's own values are multiplied, whatever the
   // running maximum is at the time: 1, or that of the tile's scales.
-  std::array<double, kTiles> reach = {1, 1, 1, 1};
+  std::array<double, kMaxTiles> reach;
   // Weights that are certainly not zero, a flag a key.
   std::vector<char> alive;
 };
 
-// `v_scales`: the V side's four scales a key of the *plan*; used where
-// ScaleInWeights(). Reuses the memory of `out`.
+// `tiles`: of a row. `v_scales`: the V side's scales a key of the *plan*; used
+// where ScaleInWeights(). Reuses the memory of `out`.
 void SimulateSplit(const Arithmetic& arithmetic, const KeyPlan& plan,
                    const KeyPlan::Split& split, const HeadScores& scores,
-                   const std::vector<std::array<ReadScale, kTiles>>& v_scales,
+                   int tiles, const std::vector<TileScales>& v_scales,
                    bool no_rescale, SplitWeights* out);
 
 }  // namespace mlafuzz::oracle

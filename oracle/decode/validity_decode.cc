@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "oracle/decode/dequant.h"
 #include "oracle/decode/interval.h"
 #include "oracle/decode/keys.h"
 #include "oracle/layout.h"
@@ -23,11 +24,18 @@ class Classifier {
   Classifier(const Contract& contract, const CaseImage& image, int step)
       : contract_(contract.decode()),
         pool_(image.pool),
+        layout_(oracle::LayoutOf(image.pool.layout)),
         step_(image.steps[static_cast<std::size_t>(step)]),
         call_(step_.step->decode()) {}
 
   StepValidity Run() {
+    if (!oracle::IsDecoded(layout_)) {
+      Keep(Validity::kUnspecified, "decode.layout",
+           [] { return "rows of this layout are not decoded"; });
+      return std::move(kept_);
+    }
     CheckShapes();
+    CheckExtra();
     CheckCapacity();
     CheckScale();
     CheckIndices();
@@ -71,7 +79,9 @@ class Classifier {
     const Tensor* sinks = step_.Find(TensorId::kSinks);
     const std::int64_t pe_dim = q.shape[2] - oracle::kLatentColumns;
     const auto& pe_dims = contract_.pe_dims();
-    const bool known = pe_dim == 0 || pe_dim == oracle::kFp8DsMla.rope;
+    // Rope beyond the row's values.
+    const int rope = layout_.columns() - oracle::kLatentColumns;
+    const bool known = pe_dim == 0 || pe_dim == rope;
     if (!known ||
         std::find(pe_dims.begin(), pe_dims.end(), pe_dim) == pe_dims.end()) {
       Misuse(DECODE_CHECK_PE_DIM, "decode.pe_dim", [&] {
@@ -79,13 +89,7 @@ class Classifier {
                             absl::StrJoin(pe_dims, ", "), "}");
       });
     }
-    const std::int64_t row_bytes = oracle::LayoutOf(pool_.layout).row_bytes;
-    if (pool_.row_bytes != row_bytes) {
-      Misuse(DECODE_CHECK_ROW_BYTES, "decode.row_bytes", [&] {
-        return absl::StrCat("a cache row has ", pool_.row_bytes, " bytes, not ",
-                            row_bytes);
-      });
-    }
+    CheckRowBytes(pool_);
     if (indices.shape[0] != q.shape[0] ||
         (lengths != nullptr && lengths->shape[0] != q.shape[0])) {
       Misuse(DECODE_CHECK_BATCH, "decode.batch", [&] {
@@ -105,18 +109,54 @@ class Classifier {
                              : absl::StrCat(", ", sinks->shape[0], " sinks"));
       });
     }
-    if (pool_.offset % kRowAlignment != 0 ||
-        (pool_.page_size > 1 && pool_.row_stride % kRowAlignment != 0) ||
-        (pool_.pages > 1 && pool_.page_stride % kRowAlignment != 0)) {
-      Misuse(DECODE_CHECK_ALIGNMENT, "decode.alignment", [&] {
-        return absl::StrCat("cache base ", pool_.offset, " and strides ",
-                            pool_.row_stride, ", ", pool_.page_stride,
-                            " are not multiples of ", kRowAlignment, " bytes");
-      });
-    }
+    CheckAlignment(pool_, pool_.offset);
     if (q.shape[0] == 0) {
       Keep(Validity::kBoundary, "decode.zero_queries",
            [] { return "no queries"; });
+    }
+  }
+
+  void CheckRowBytes(const PoolImage& pool) {
+    const std::int64_t row_bytes = layout_.row_bytes;
+    if (pool.row_bytes == row_bytes) return;
+    Misuse(DECODE_CHECK_ROW_BYTES, "decode.row_bytes", [&] {
+      return absl::StrCat("a cache row has ", pool.row_bytes, " bytes, not ",
+                          row_bytes);
+    });
+  }
+
+  void CheckAlignment(const PoolImage& pool, std::int64_t base) {
+    if (base % kRowAlignment == 0 &&
+        (pool.page_size <= 1 || pool.row_stride % kRowAlignment == 0) &&
+        (pool.pages <= 1 || pool.page_stride % kRowAlignment == 0)) {
+      return;
+    }
+    Misuse(DECODE_CHECK_ALIGNMENT, "decode.alignment", [&] {
+      return absl::StrCat("cache base ", base, " and strides ", pool.row_stride,
+                          ", ", pool.page_stride, " are not multiples of ",
+                          kRowAlignment, " bytes");
+    });
+  }
+
+  void CheckExtra() {
+    const Tensor* cache = step_.Find(TensorId::kExtraCache);
+    if (cache == nullptr) return;
+    if (pool_.layout != DSV4_FOOTER_584) {
+      Keep(Validity::kUnspecified, "decode.extra",
+           [] { return "a second cache, which this layout does not have"; });
+      return;
+    }
+    const Tensor& q = *step_.Find(TensorId::kQ);
+    const Tensor& indices = *step_.Find(TensorId::kExtraIndices);
+    const Tensor* lengths = step_.Find(TensorId::kExtraLengths);
+    CheckRowBytes(step_.extra);
+    CheckAlignment(step_.extra, static_cast<std::int64_t>(cache->misalignment));
+    if (indices.shape[0] != q.shape[0] ||
+        (lengths != nullptr && lengths->shape[0] != q.shape[0])) {
+      Misuse(DECODE_CHECK_BATCH, "decode.batch", [&] {
+        return absl::StrCat(q.shape[0], " queries, ", indices.shape[0],
+                            " index rows of the second cache");
+      });
     }
   }
 
@@ -144,24 +184,39 @@ class Classifier {
 
   // What lanes that count name. Lanes past a length hold anything.
   void CheckIndices() {
-    const Tensor& indices = *step_.Find(TensorId::kIndices);
+    CheckIndices(*step_.Find(TensorId::kIndices), pool_, "",
+                 [&](std::int64_t n) {
+                   return oracle::ActiveLanes(contract_, step_, n);
+                 });
+    if (const Tensor* extra = oracle::ExtraIndices(contract_, step_)) {
+      CheckIndices(*extra, step_.extra, " of the second row",
+                   [&](std::int64_t n) {
+                     return oracle::ExtraActiveLanes(contract_, step_, n);
+                   });
+    }
+  }
+
+  template <class Active>
+  void CheckIndices(const Tensor& indices, const PoolImage& pool,
+                    const char* which, const Active& active) {
     const oracle::Storage<std::int32_t> storage(&indices);
     const std::int64_t queries =
         std::min(indices.shape[0], step_.Find(TensorId::kQ)->shape[0]);
     for (std::int64_t n = 0; n < queries; ++n) {
-      const std::int64_t active = oracle::ActiveLanes(contract_, step_, n);
-      for (std::int64_t lane = 0; lane < active; ++lane) {
+      const std::int64_t count = active(n);
+      for (std::int64_t lane = 0; lane < count; ++lane) {
         const std::int64_t element =
             n * indices.strides[0] + lane * indices.strides[1];
         if (!storage.Has(element)) continue;
         const std::int32_t index = storage[element];
         if (oracle::MasksIndex(contract_, index)) continue;
-        if (index >= 0 && index < pool_.slots()) continue;
+        if (index >= 0 && index < pool.slots()) continue;
         Keep(Validity::kUnspecified,
              index < 0 ? "decode.negative_index" : "decode.index_past_pool",
              [&] {
                return absl::StrCat("index ", index, " (query ", n, ", lane ",
-                                   lane, ") with ", pool_.slots(), " slots");
+                                   lane, which, ") with ", pool.slots(),
+                                   " slots");
              });
         return;
       }
@@ -170,6 +225,7 @@ class Classifier {
 
   const DecodeContract& contract_;
   const PoolImage& pool_;
+  const oracle::RowLayout& layout_;
   const StepImage& step_;
   const Decode& call_;
   StepValidity kept_;

@@ -10,7 +10,7 @@ namespace {
 // sum += w v, radius += r |v| over one tile, for `count` keys from key j on.
 void Accumulate(const SplitWeights::Tile& tile, std::size_t j,
                 const double (*v)[kLatent + kRope], int count, int column,
-                double* sum, double* radius) {
+                int columns, double* sum, double* radius) {
   const double* w = tile.weight.data() + j;
   const double* r = tile.radius.data() + j;
   int k = 0;
@@ -21,7 +21,7 @@ void Accumulate(const SplitWeights::Tile& tile, std::size_t j,
     const double* d = v[k + 3] + column;
     const double wa = w[k], wb = w[k + 1], wc = w[k + 2], wd = w[k + 3];
     const double ra = r[k], rb = r[k + 1], rc = r[k + 2], rd = r[k + 3];
-    for (int i = 0; i < kTileColumns; ++i) {
+    for (int i = 0; i < columns; ++i) {
       sum[i] += (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i]);
       radius[i] += (ra * std::fabs(a[i]) + rb * std::fabs(b[i])) +
                    (rc * std::fabs(c[i]) + rd * std::fabs(d[i]));
@@ -30,7 +30,7 @@ void Accumulate(const SplitWeights::Tile& tile, std::size_t j,
   for (; k < count; ++k) {
     const double* a = v[k] + column;
     const double wa = w[k], ra = r[k];
-    for (int i = 0; i < kTileColumns; ++i) {
+    for (int i = 0; i < columns; ++i) {
       sum[i] += wa * a[i];
       radius[i] += ra * std::fabs(a[i]);
     }
@@ -39,9 +39,10 @@ void Accumulate(const SplitWeights::Tile& tile, std::size_t j,
 
 // Makes `rows` hold the V rows of `count` keys from `first` on; Rows that
 // cannot be read are zeros.
-void Dequantise(const Dequantiser& dequantiser,
-                absl::Span<const std::uint8_t> bytes, const KeyPlan& plan,
-                int first, int count, DequantisedRows* rows) {
+void Dequantise(const Dequantiser& dequantiser, const Caches& caches,
+                const KeyPlan& plan, int first, int count,
+                DequantisedRows* rows) {
+  TokenBytes buffer;
   rows->first = first;
   rows->count = count;
   for (int i = 0; i < count; ++i) {
@@ -50,8 +51,8 @@ void Dequantise(const Dequantiser& dequantiser,
       rows->facts[i] = {.unknown = true};
       std::fill_n(rows->value[i], kLatent, 0.0);
     } else {
-      rows->facts[i] = dequantiser.Row(bytes.data() + key.at, rows->value[i],
-                                       rows->radius[i]);
+      rows->facts[i] = dequantiser.Row(caches.Token(key, &buffer),
+                                       rows->value[i], rows->radius[i]);
     }
   }
 }
@@ -59,8 +60,8 @@ void Dequantise(const Dequantiser& dequantiser,
 // Columns whose sums may leave the range of fp32, or have.
 class Range {
  public:
-  void Add(const double* v, const std::array<double, kTiles>& reach,
-           bool alive) {
+  void Add(const double* v, const std::array<double, kMaxTiles>& reach,
+           int columns, bool alive) {
     if (largest_.empty()) {
       largest_.assign(kLatent, 0);
       nan_.assign(kLatent, 0);
@@ -72,7 +73,7 @@ class Range {
         largest_[i] = kInfinity;
       } else {
         largest_[i] =
-            std::max(largest_[i], std::fabs(v[i]) * reach[i / kTileColumns]);
+            std::max(largest_[i], std::fabs(v[i]) * reach[i / columns]);
       }
     }
   }
@@ -97,7 +98,14 @@ class Range {
 
 }  // namespace
 
-Dequantiser ValueDequantiser(const Contract& contract) {
+Dequantiser KeyDequantiser(const Contract& contract, const RowLayout& layout,
+                           const ExpectOptions& options) {
+  return Dequantiser(layout, contract.qk(), contract.arithmetic(),
+                     /*codes=*/false, {.scaled_by = options.rope_scaled_by});
+}
+
+Dequantiser ValueDequantiser(const Contract& contract, const RowLayout& layout,
+                             const ExpectOptions& options) {
   const Arithmetic& arithmetic = contract.arithmetic();
   const bool codes = ScaleInWeights(arithmetic);
   Arithmetic values = arithmetic;
@@ -105,15 +113,20 @@ Dequantiser ValueDequantiser(const Contract& contract) {
   if (!codes && values.dequantised() == Arithmetic::DEQUANTISED_CODES) {
     values.set_dequantised(Arithmetic::DEQUANTISED_FP32);
   }
-  return Dequantiser(contract.v(), values, codes);
+  return Dequantiser(layout, contract.v(), values, codes,
+                     {.read = contract.decode().rope_values() !=
+                              DecodeContract::ROPE_NOT_IN_VALUES,
+                      .scaled_by = options.rope_scaled_by});
 }
 
-void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
-               const KeyPlan& plan, const KeyPlan::Split& split,
+void SumValues(const Contract& contract, const Caches& caches,
+               const Dequantisers& dequantisers, const KeyPlan& plan,
+               const KeyPlan::Split& split,
                absl::Span<const SplitWeights> weights, DequantisedRows* rows,
                std::vector<SplitOutput>* outputs) {
   const Arithmetic& arithmetic = contract.arithmetic();
-  const Dequantiser dequantiser = ValueDequantiser(contract);
+  const Dequantiser& dequantiser = dequantisers.values;
+  const ValueTiles& tiles = dequantiser.tiles();
   const bool codes = ScaleInWeights(arithmetic);
   const std::size_t heads = weights.size();
   for (std::size_t h = 0; h < heads; ++h) {
@@ -124,14 +137,13 @@ void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
   std::vector<Range> ranges(heads);
   bool unknown = false;
 
-  const bool alike = dequantiser.SameAs(
-      Dequantiser(contract.qk(), arithmetic, /*codes=*/false));
+  const bool alike = dequantiser.SameAs(dequantisers.keys);
   for (int first = split.keys.first; first < split.keys.end;) {
     int count = std::min(DequantisedRows::kChunk, split.keys.end - first);
     if (alike && rows->first <= first && first < rows->first + rows->count) {
       count = std::min(count, rows->first + rows->count - first);
     } else {
-      Dequantise(dequantiser, bytes, plan, first, count, rows);
+      Dequantise(dequantiser, caches, plan, first, count, rows);
     }
     const int at = first - rows->first;
     for (int i = at; i < at + count; ++i) unknown |= rows->facts[i].unknown;
@@ -141,24 +153,25 @@ void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
       double* sum = (*outputs)[h].value.data();
       double* radius = (*outputs)[h].radius.data();
       const std::size_t j = static_cast<std::size_t>(first - split.keys.first);
-      for (int t = 0; t < kTiles; ++t) {
-        const int column = t * kTileColumns;
+      for (int t = 0; t < tiles.count; ++t) {
+        const int column = t * tiles.columns;
         Accumulate(w.tiles[codes ? t : 0], j, rows->value + at, count, column,
-                   sum + column, radius + column);
+                   tiles.columns, sum + column, radius + column);
       }
       const double reach = *std::max_element(w.reach.begin(), w.reach.end());
       for (int i = 0; i < count; ++i) {
         const RowFacts& facts = rows->facts[at + i];
         if (facts.unknown) continue;
         for (int c = 0; facts.has_radius && c < kLatent; ++c) {
-          const auto& tile = w.tiles[codes ? c / kTileColumns : 0];
+          const auto& tile = w.tiles[codes ? c / tiles.columns : 0];
           radius[c] += (std::fabs(tile.weight[j + i]) + tile.radius[j + i]) *
                        rows->radius[at + i][c];
         }
         // 2 for the radii: every weight is at most about 1.
         if (!facts.finite ||
             !(facts.largest * reach * 2 * w.terms < kFp32Max)) {
-          ranges[h].Add(rows->value[at + i], w.reach, w.alive[j + i] != 0);
+          ranges[h].Add(rows->value[at + i], w.reach, tiles.columns,
+                        w.alive[j + i] != 0);
         }
       }
     }

@@ -19,15 +19,26 @@ struct SplitOutput {
   std::vector<double> radius;
 };
 
-// The V side of an arithmetic: what stands for V in the product.
-Dequantiser ValueDequantiser(const Contract& contract);
+// The two sides of an arithmetic: what stands for K and for V in the products.
+// Of `options`: `rope_scaled_by`.
+Dequantiser KeyDequantiser(const Contract& contract, const RowLayout& layout,
+                           const ExpectOptions& options);
+Dequantiser ValueDequantiser(const Contract& contract, const RowLayout& layout,
+                             const ExpectOptions& options);
 
-// Outputs of every usable head of one split. `bytes`: the pool before the step.
+// The two as a call needs them.
+struct Dequantisers {
+  Dequantiser keys;
+  Dequantiser values;
+};
+
+// Outputs of every usable head of one split.
 // `outputs` has one entry a head; those of unusable heads are left alone.
 // `rows` as ComputeScores() or an earlier call left it: rows that are there
 // already, and read alike on both sides, are not dequantised again.
-void SumValues(const Contract& contract, absl::Span<const std::uint8_t> bytes,
-               const KeyPlan& plan, const KeyPlan::Split& split,
+void SumValues(const Contract& contract, const Caches& caches,
+               const Dequantisers& dequantisers, const KeyPlan& plan,
+               const KeyPlan::Split& split,
                absl::Span<const SplitWeights> weights, DequantisedRows* rows,
                std::vector<SplitOutput>* outputs);
 

@@ -19,7 +19,9 @@ std::vector<LedgerEntry> GatherFamilyEntries();
 std::vector<LedgerEntry> ConvertFamilyEntries();
 std::vector<LedgerEntry> DecodeFamilyEntries();
 std::vector<LedgerEntry> ImpostorEntries();  // no kernels at all
-std::vector<LedgerEntry> LayoutEntries();    // of other layouts
+// Of other layouts: writers and gathers; decodes.
+std::vector<LedgerEntry> LayoutEntries();
+std::vector<LedgerEntry> LayoutDecodeEntries();
 
 // An entry that is not of the core: a kernel that follows another rule, whose
 // key names it; and one that follows none.

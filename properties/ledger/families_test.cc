@@ -20,7 +20,11 @@ namespace {
 std::vector<LedgerEntry> Families() {
   std::vector<LedgerEntry> families;
   for (const LedgerEntry& entry : Ledger()) {
-    if (entry.core || entry.kernels[0] == Kernel::kDecode) continue;
+    // Decodes of 656-byte rows have a test beside their kernels.
+    if (entry.core ||
+        (entry.kernels[0] == Kernel::kDecode && entry.layout == FP8_DS_MLA)) {
+      continue;
+    }
     families.push_back(entry);
   }
   return families;
@@ -44,12 +48,17 @@ TEST_P(Family, IsFoundAndNamed) {
   const bool relations = std::any_of(
       entry.properties.begin(), entry.properties.end(),
       [](const std::string& property) { return IsRelation(property); });
+  const bool decode = entry.kernels[0] == Kernel::kDecode;
   std::set<std::string> properties, keys;
   int found = 0, first = 0, named = 0, triggered = 0;
   for (int seed = 0; seed < kMostCases && found < kEnough; ++seed) {
     Choices choices(seed);
     GeneratorOptions options;
     options.layout = entry.layout;
+    if (decode) {
+      options.writer = options.gather = options.convert = false;
+      options.decode = true;
+    }
     const Case c = GenerateCase(choices, options);
     CaseResult result;
     ASSERT_TRUE(
@@ -74,8 +83,14 @@ TEST_P(Family, IsFoundAndNamed) {
       named += key.rfind(entry.key, 0) == 0;
     }
     // What differs is judged wrong; what does not is not, but for memory that a
-    // sanitizer saw, and for what only another run shows.
-    ASSERT_EQ(alone, reach.triggered || reach.foreign) << FormatCaseText(c);
+    // sanitizer saw, and for what only another run shows. Of a decode some
+    // differences lie within the bounds.
+    if (decode) {
+      ASSERT_TRUE(!alone || reach.triggered || reach.foreign)
+          << FormatCaseText(c);
+    } else {
+      ASSERT_EQ(alone, reach.triggered || reach.foreign) << FormatCaseText(c);
+    }
     triggered += reach.triggered;
     found += failed;
     if (failed && first == 0) first = seed + 1;

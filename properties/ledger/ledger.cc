@@ -251,7 +251,8 @@ const std::vector<LedgerEntry>& Ledger() {
     for (const auto part :
          {WriterEntries, WriterFamilyEntries, GatherEntries,
           GatherFamilyEntries, ConvertEntries, ConvertFamilyEntries,
-          DecodeEntries, DecodeFamilyEntries, LayoutEntries, ImpostorEntries}) {
+          DecodeEntries, DecodeFamilyEntries, LayoutEntries,
+          LayoutDecodeEntries, ImpostorEntries}) {
       for (LedgerEntry& entry : part()) all->push_back(std::move(entry));
     }
     return all;

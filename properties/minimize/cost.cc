@@ -75,7 +75,34 @@ std::uint64_t KeysOf(const Indices& indices) {
   return keys;
 }
 
+void AddExtra(const ExtraCache& extra, CaseCost& cost) {
+  const Pool& pool = extra.pool();
+  const Indices& i = extra.indices();
+  cost[0] += std::uint64_t{pool.page_size()} + pool.pages();
+  cost[1] += 1 + i.rows();
+  cost[2] += (std::uint64_t{i.width()} << 12) + KeysOf(i);
+  cost[5] += (extra.lengths_size() > 0) + (i.row_stride() != 0) +
+             (pool.page_stride() != 0) + (pool.offset() != 0) +
+             (pool.row_bytes() != 0) + (i.place() != Indices::BACK) +
+             (i.pad() != Indices::MINUS_ONE);
+  cost[6] += (i.valid() > 0 && i.limit() > 1 ? 8 : 0) +
+             static_cast<std::uint64_t>(i.set_size()) +
+             static_cast<std::uint64_t>(pool.patches_size()) +
+             (pool.fill().kind() != Fill::BYTE ? 4 : 0);
+  cost[7] += i.row_stride() + std::min<std::uint64_t>(i.seed(), kMostOfOne) +
+             i.limit() + i.valid() + pool.offset() + pool.page_stride() +
+             std::min<std::uint64_t>(pool.fill().seed(), kMostOfOne) +
+             pool.fill().byte();
+  for (const SetIndex& set : i.set()) {
+    cost[7] += IndexCost(set.value()) + set.at();
+  }
+  for (const std::int32_t length : extra.lengths()) {
+    cost[7] += NumberCost(length);
+  }
+}
+
 void AddDecode(const Decode& d, CaseCost& cost) {
+  if (d.has_extra()) AddExtra(d.extra(), cost);
   const Indices& i = d.indices();
   cost[1] += std::uint64_t{d.queries()} + d.heads() + i.rows();
   // Of two widths the smaller one, then fewer keys.

@@ -24,7 +24,16 @@ bool ToModel(const Decode& decode, DecodeModel* model) {
        decode.sink_bits_size() != static_cast<int>(heads))) {
     return false;
   }
+  const ExtraCache& extra = decode.extra();
+  const std::uint32_t extra_width = extra.indices().width();
+  if (decode.has_extra() && (extra.indices().rows() != n ||
+                             std::uint64_t{n} * extra_width > kMostLanes ||
+                             (extra.lengths_size() != 0 &&
+                              extra.lengths_size() != static_cast<int>(n)))) {
+    return false;
+  }
   const std::vector<std::int32_t> lanes = ExpandIndices(indices);
+  const std::vector<std::int32_t> extra_lanes = ExpandIndices(extra.indices());
   const std::uint64_t columns = 512 + std::uint64_t{decode.pe_dim()};
   const std::uint64_t count = std::uint64_t{n} * heads * columns;
   std::vector<std::uint16_t> bits;
@@ -35,6 +44,14 @@ bool ToModel(const Decode& decode, DecodeModel* model) {
                        lanes.begin() + std::uint64_t{i + 1} * width);
     if (decode.lengths_size() > 0) {
       query.length = decode.lengths(static_cast<int>(i));
+    }
+    if (decode.has_extra()) {
+      query.extra_lanes.assign(
+          extra_lanes.begin() + std::uint64_t{i} * extra_width,
+          extra_lanes.begin() + std::uint64_t{i + 1} * extra_width);
+      if (extra.lengths_size() > 0) {
+        query.extra_length = extra.lengths(static_cast<int>(i));
+      }
     }
     for (std::uint32_t h = 0; h < heads && !bits.empty(); ++h) {
       const auto first =
@@ -52,6 +69,42 @@ bool ToModel(const Decode& decode, DecodeModel* model) {
   return true;
 }
 
+namespace {
+
+// Rows of that width, most of whose lanes name slot 0, or none.
+void WriteLanes(const std::vector<const std::vector<std::int32_t>*>& rows,
+                std::uint32_t width, std::uint32_t stride, Indices* indices) {
+  indices->Clear();
+  indices->set_rows(static_cast<std::uint32_t>(rows.size()));
+  indices->set_width(width);
+  if (stride > width) indices->set_row_stride(stride);
+  std::uint64_t zeros = 0, masked = 0;
+  for (const std::vector<std::int32_t>* row : rows) {
+    for (const std::int32_t lane : *row) {
+      zeros += lane == 0;
+      masked += lane == -1;
+    }
+  }
+  const std::int32_t plain = zeros > masked ? 0 : -1;
+  if (plain == 0) {
+    indices->set_valid(width);
+    indices->set_limit(1);
+  }
+  std::uint32_t at = 0;
+  for (const std::vector<std::int32_t>* row : rows) {
+    for (const std::int32_t lane : *row) {
+      if (lane != plain) {
+        SetIndex& set = *indices->add_set();
+        set.set_at(at);
+        set.set_value(lane);
+      }
+      ++at;
+    }
+  }
+}
+
+}  // namespace
+
 void FromModel(const DecodeModel& model, bool written_out, Decode* decode) {
   const std::uint32_t stride = decode->indices().row_stride();
   *decode = model.rest;
@@ -62,35 +115,22 @@ void FromModel(const DecodeModel& model, bool written_out, Decode* decode) {
   decode->clear_lengths();
   decode->clear_sink_bits();
   for (const std::uint32_t bits : model.sinks) decode->add_sink_bits(bits);
-  Indices& indices = *decode->mutable_indices();
-  indices.Clear();
-  indices.set_rows(n);
-  indices.set_width(model.width);
-  if (stride > model.width) indices.set_row_stride(stride);
-  // Most lanes name slot 0, or none.
-  std::uint64_t zeros = 0, masked = 0;
-  for (const DecodeModel::Query& query : model.queries) {
-    for (const std::int32_t lane : query.lanes) {
-      zeros += lane == 0;
-      masked += lane == -1;
-    }
-  }
-  const std::int32_t plain = zeros > masked ? 0 : -1;
-  if (plain == 0) {
-    indices.set_valid(model.width);
-    indices.set_limit(1);
-  }
-  std::uint32_t at = 0;
+  std::vector<const std::vector<std::int32_t>*> lanes, extra_lanes;
   for (const DecodeModel::Query& query : model.queries) {
     if (model.lengths) decode->add_lengths(query.length);
-    for (const std::int32_t lane : query.lanes) {
-      if (lane != plain) {
-        SetIndex& set = *indices.add_set();
-        set.set_at(at);
-        set.set_value(lane);
-      }
-      ++at;
+    lanes.push_back(&query.lanes);
+    extra_lanes.push_back(&query.extra_lanes);
+  }
+  WriteLanes(lanes, model.width, stride, decode->mutable_indices());
+  if (decode->has_extra()) {
+    ExtraCache& extra = *decode->mutable_extra();
+    const bool lengths = extra.lengths_size() > 0;
+    extra.clear_lengths();
+    for (const DecodeModel::Query& query : model.queries) {
+      if (lengths) extra.add_lengths(query.extra_length);
     }
+    WriteLanes(extra_lanes, extra.indices().width(),
+               extra.indices().row_stride(), extra.mutable_indices());
   }
   if (!written_out) return;
   Values& q = *decode->mutable_q();

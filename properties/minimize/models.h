@@ -69,6 +69,9 @@ struct DecodeModel {
   struct Query {
     std::vector<std::int32_t> lanes;
     std::int32_t length = 0;
+    // Of a second cache; its width stays.
+    std::vector<std::int32_t> extra_lanes;
+    std::int32_t extra_length = 0;
     // [heads][512 + pe_dim] bf16; empty where not written out.
     std::vector<std::vector<std::uint16_t>> q;
   };

@@ -65,10 +65,56 @@ void WithoutRope(Decode& d) {
   d.clear_pe_dim();
 }
 
+// Without a second cache, or with a plainer one.
+bool ReduceExtra(Search& search, int step) {
+  const auto decode = [step](Case& c) -> Decode& {
+    return *c.mutable_steps(step)->mutable_decode();
+  };
+  const auto now = [&]() -> const ExtraCache& {
+    return search.best().steps(step).decode().extra();
+  };
+  if (!search.best().steps(step).decode().has_extra()) return false;
+  if (search.TryEdit([&](Case& c) { decode(c).clear_extra(); })) return true;
+  bool progress = false;
+  const auto extra = [&](Case& c) -> ExtraCache& {
+    return *decode(c).mutable_extra();
+  };
+  const auto pool = [&](Case& c) -> Pool& { return *extra(c).mutable_pool(); };
+  progress |= search.TryEdit([&](Case& c) { extra(c).clear_lengths(); });
+  progress |= search.TryEdit([&](Case& c) {
+    pool(c).clear_page_stride();
+    pool(c).clear_offset();
+  });
+  progress |= search.TryEdit([&](Case& c) { pool(c).clear_page_stride(); });
+  progress |= search.TryEdit([&](Case& c) { pool(c).clear_patches(); });
+  progress |= search.TryEdit([&](Case& c) { pool(c).clear_fill(); });
+  progress |= search.TryEdit(
+      [&](Case& c) { extra(c).mutable_indices()->clear_row_stride(); });
+  const auto lower = [&](std::uint64_t value, std::uint64_t least,
+                         void (*set)(ExtraCache&, std::uint32_t)) {
+    progress |= search.Lower(value, least, [&](Case& c, std::uint64_t v) {
+      set(extra(c), static_cast<std::uint32_t>(v));
+    });
+  };
+  lower(now().pool().pages(), 1,
+        [](ExtraCache& e, std::uint32_t v) { e.mutable_pool()->set_pages(v); });
+  lower(now().pool().page_size(), 1, [](ExtraCache& e, std::uint32_t v) {
+    e.mutable_pool()->set_page_size(v);
+  });
+  lower(now().indices().width(), 1, [](ExtraCache& e, std::uint32_t v) {
+    e.mutable_indices()->set_width(v);
+    e.mutable_indices()->set_valid(std::min(e.indices().valid(), v));
+  });
+  lower(now().indices().valid(), 0, [](ExtraCache& e, std::uint32_t v) {
+    e.mutable_indices()->set_valid(v);
+  });
+  return progress;
+}
+
 }  // namespace
 
 bool ReduceDecode(Search& search, int step) {
-  bool progress = false;
+  bool progress = ReduceExtra(search, step);
   const auto decode = [&](Case& c) -> Decode& {
     return *c.mutable_steps(step)->mutable_decode();
   };

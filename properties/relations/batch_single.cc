@@ -99,8 +99,8 @@ StepImage PartOf(const StepImage& whole, const Part& part, const Part& dst) {
             ElementAt<std::int32_t>(t, i) - dst.first, 0, dst.count));
       }
       step.tensors.push_back(MakeList(t.id, starts, I32));
-    } else if (t.id == TensorId::kSinks) {
-      step.tensors.push_back(t);  // one a head
+    } else if (t.id == TensorId::kSinks || t.id == TensorId::kExtraCache) {
+      step.tensors.push_back(t);  // one a head; of all queries
     } else if (t.ndim == 1) {
       step.tensors.push_back(Sublist(t, part));
     } else {

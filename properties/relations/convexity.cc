@@ -24,22 +24,27 @@ struct Hull {
   std::array<double, kDecodeColumns> high;
 };
 
-Hull HullOf(const Contract& contract, const std::vector<std::uint8_t>& pool,
+Hull HullOf(const Contract& contract, const oracle::Caches& caches,
             const oracle::KeyPlan& plan) {
   // The product of code and scale, whichever of them meets the weight.
   Arithmetic arithmetic = contract.arithmetic();
   if (arithmetic.dequantised() == Arithmetic::DEQUANTISED_CODES) {
     arithmetic.set_dequantised(Arithmetic::DEQUANTISED_FP32);
   }
-  const oracle::Dequantiser dequantiser(contract.v(), arithmetic, false);
+  const oracle::Dequantiser dequantiser(
+      caches.layout(), contract.v(), arithmetic, false,
+      {.read = contract.decode().rope_values() !=
+               DecodeContract::ROPE_NOT_IN_VALUES});
+  oracle::TokenBytes buffer;
   Hull hull;
   hull.low.fill(std::numeric_limits<double>::infinity());
   hull.high.fill(-std::numeric_limits<double>::infinity());
   double values[oracle::kLatent], radius[oracle::kLatent];
   for (const oracle::Key& key : plan.keys) {
     const oracle::RowFacts facts =
-        key.at < 0 ? oracle::RowFacts{.unknown = true}
-                   : dequantiser.Row(pool.data() + key.at, values, radius);
+        key.at < 0
+            ? oracle::RowFacts{.unknown = true}
+            : dequantiser.Row(caches.Token(key, &buffer), values, radius);
     for (int c = 0; c < kDecodeColumns; ++c) {
       if (facts.unknown || !std::isfinite(values[c])) {
         hull.low[c] = hull.high[c] = std::numeric_limits<double>::quiet_NaN();
@@ -78,7 +83,10 @@ absl::Status Convexity::Run(StepContext& context, Finding* finding) {
     const oracle::KeyPlan plan =
         oracle::PlanKeys(contract, context.image.pool, context.step, query, {});
     if (plan.keys.empty()) continue;
-    const Hull hull = HullOf(contract, context.pool_before, plan);
+    const Hull hull = HullOf(
+        contract,
+        oracle::Caches(context.image.pool, context.pool_before, context.step),
+        plan);
     for (std::int64_t head = 0; head < mean.heads; ++head) {
       const std::int64_t row = query * mean.heads + head;
       for (int c = 0; c < kDecodeColumns; ++c) {

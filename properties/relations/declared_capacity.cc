@@ -18,10 +18,15 @@ constexpr std::size_t kWidth = 2176;
 bool PooledRow(const StepContext& context, CaseImage* image) {
   const oracle::KeyPlan plan = oracle::PlanKeys(
       context.contract(), context.image.pool, context.step, 0, {});
-  if (plan.keys.empty()) return false;
+  // Of the first cache.
+  std::vector<std::int64_t> slots;
+  for (const oracle::Key& key : plan.keys) {
+    if (!key.extra) slots.push_back(key.slot);
+  }
+  if (slots.empty()) return false;
   Lanes row(kWidth, -1);
   for (std::size_t i = 0; i < kCandidates; ++i) {
-    row[i] = static_cast<std::int32_t>(plan.keys[i % plan.keys.size()].slot);
+    row[i] = static_cast<std::int32_t>(slots[i % slots.size()]);
   }
   const Step* call = image->steps[0].step;
   image->steps[0] = HeadsOf(QueryOf(context.step, 0), 0, 1);

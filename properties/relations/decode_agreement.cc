@@ -96,8 +96,8 @@ Sides LseVerdict(const Value& a, const Value& b, float x, float y,
 }
 
 // The keys of a split that has any, block by block: where in the block, which
-// slot. Blocks without keys leave no trace.
-using Block = std::vector<std::pair<std::int64_t, std::int64_t>>;
+// slot of which cache. Blocks without keys leave no trace.
+using Block = std::vector<std::tuple<std::int64_t, std::int64_t, bool>>;
 std::vector<std::vector<Block>> PlacesOf(const oracle::KeyPlan& plan,
                                          std::int64_t block_size) {
   std::vector<std::vector<Block>> splits;
@@ -109,7 +109,7 @@ std::vector<std::vector<Block>> PlacesOf(const oracle::KeyPlan& plan,
       Block& block = blocks.emplace_back();
       for (int j = range.first; j < range.end; ++j) {
         const oracle::Key& key = plan.keys[static_cast<std::size_t>(j)];
-        block.push_back({key.lane % block_size, key.slot});
+        block.push_back({key.lane % block_size, key.slot, key.in_extra});
       }
     }
   }

@@ -137,9 +137,22 @@ StepImage HeadsOf(const StepImage& step, std::int64_t first,
 StepImage QueryOf(const StepImage& step, std::int64_t query) {
   StepImage one = step;
   for (Tensor& t : one.tensors) {
-    if (t.id != TensorId::kSinks) t = RowsOf(t, query, 1);
+    if (t.id != TensorId::kSinks && t.id != TensorId::kExtraCache) {
+      t = RowsOf(t, query, 1);
+    }
   }
   return one;
+}
+
+void DropExtra(StepImage& step) {
+  step.tensors.erase(std::remove_if(step.tensors.begin(), step.tensors.end(),
+                                    [](const Tensor& t) {
+                                      return t.id == TensorId::kExtraCache ||
+                                             t.id == TensorId::kExtraIndices ||
+                                             t.id == TensorId::kExtraLengths;
+                                    }),
+                     step.tensors.end());
+  step.extra = {};
 }
 
 void DropSinks(StepImage& step) {

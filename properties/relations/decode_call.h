@@ -43,6 +43,9 @@ StepImage HeadsOf(const StepImage& step, std::int64_t first,
 // Query `query` as a call of its own.
 StepImage QueryOf(const StepImage& step, std::int64_t query);
 
+// Without the second cache.
+void DropExtra(StepImage& step);
+
 // Without the sinks.
 void DropSinks(StepImage& step);
 

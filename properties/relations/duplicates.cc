@@ -17,7 +17,9 @@ constexpr std::int64_t kMostLanes = 1024;
 bool Duplicates::Applies(const Contract& contract, const CaseImage& image,
                          const StepImage& step) {
   const Tensor& indices = *step.Find(TensorId::kIndices);
+  // All keys, as the shift of the LSE says: those of one cache.
   return step.Find(TensorId::kSinks) == nullptr &&
+         step.Find(TensorId::kExtraCache) == nullptr &&
          2 * indices.shape[0] * indices.shape[1] <= kMostLanes &&
          contract.decode().empty_row() != DecodeContract::UNIT_WEIGHTS &&
          HasKeys(contract, image, step);

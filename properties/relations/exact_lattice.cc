@@ -1,6 +1,7 @@
 #include "properties/relations/exact_lattice.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -8,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "corpus/token_layout.h"
 #include "oracle/bf16.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/observed_rows.h"
@@ -18,10 +20,7 @@ namespace mlafuzz {
 namespace {
 
 constexpr std::int64_t kLatent = 512;
-constexpr std::int64_t kTileColumns = 128;
-constexpr std::int64_t kScaleAt = 512;
-constexpr std::int64_t kTailAt = 528;
-constexpr std::int64_t kRowBytes = 656;
+constexpr int kMostTiles = 16;
 
 constexpr int kMostLog = 8;               // of the keys a row
 constexpr std::int64_t kMostKeys = 1024;  // of all rows
@@ -36,8 +35,8 @@ struct Lattice {
   int log_keys;  // of every row
   // Powers of two by which a tile's values are stored, and what the contract's
   // reader makes of them.
-  int exponents[4];
-  std::vector<int> values;  // [slots, 512]
+  int exponents[kMostTiles];  // 0 of rope
+  std::vector<int> values;    // [slots, 512]
   std::vector<Lanes> rows;
 };
 
@@ -51,8 +50,10 @@ Lattice DrawLattice(const StepContext& context) {
       static_cast<int>(choices.Below(static_cast<std::uint32_t>(most + 1)));
   const int keys = 1 << lattice.log_keys;
   const int largest = std::min(kLargestValue, kLargestSum / keys);
-  for (int& exponent : lattice.exponents) {
-    exponent = static_cast<int>(choices.Between(-3, 3));
+  std::fill(std::begin(lattice.exponents), std::end(lattice.exponents), 0);
+  const TokenLayout& layout = TokenLayoutOf(context.image.pool.layout);
+  for (int tile = 0; tile < layout.tiles(); ++tile) {
+    lattice.exponents[tile] = static_cast<int>(choices.Between(-3, 3));
   }
   const std::int64_t slots = context.image.pool.slots();
   lattice.values.resize(static_cast<std::size_t>(slots * kLatent));
@@ -69,29 +70,53 @@ Lattice DrawLattice(const StepContext& context) {
   return lattice;
 }
 
+// Bits of a small whole number as bf16.
+std::uint16_t Bf16Of(int value) {
+  const float number = static_cast<float>(value);
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(number) >> 16);
+}
+
 void StoreRows(const Lattice& lattice, PoolImage& pool) {
-  constexpr std::uint16_t kOne = 0x3f80;
+  const TokenLayout& layout = TokenLayoutOf(pool.layout);
   for (std::int64_t slot = 0; slot < pool.slots(); ++slot) {
-    std::uint8_t* row = pool.bytes.data() + pool.RowAt(slot);
-    for (std::int64_t c = 0; c < kLatent; ++c) {
-      const int value =
-          lattice.values[static_cast<std::size_t>(slot * kLatent + c)];
-      row[c] = static_cast<std::uint8_t>(kCodes[std::abs(value)] |
-                                         (value < 0 ? 0x80 : 0));
+    const auto put = [&](std::int64_t byte, const void* from,
+                         std::size_t count) {
+      std::memcpy(pool.bytes.data() + pool.ByteAt(slot, byte), from, count);
+    };
+    const int* values =
+        lattice.values.data() + static_cast<std::size_t>(slot * kLatent);
+    for (int c = 0; c < layout.codes; ++c) {
+      const auto code = static_cast<std::uint8_t>(kCodes[std::abs(values[c])] |
+                                                  (values[c] < 0 ? 0x80 : 0));
+      put(c, &code, 1);
     }
-    for (std::size_t tile = 0; tile < 4; ++tile) {
-      const float scale = std::ldexp(1.0f, lattice.exponents[tile]);
-      std::memcpy(row + kScaleAt + 4 * tile, &scale, 4);
+    for (int tile = 0; tile < layout.tiles(); ++tile) {
+      const int at = layout.scales_at + layout.scale_bytes * tile;
+      const int exponent = lattice.exponents[tile];
+      if (layout.ue8m0()) {
+        const auto byte = static_cast<std::uint8_t>(127 + exponent);
+        put(at, &byte, 1);
+      } else {
+        const float scale = std::ldexp(1.0f, exponent);
+        put(at, &scale, 4);
+      }
     }
-    for (std::int64_t at = kTailAt; at < kRowBytes; at += 2) {
-      std::memcpy(row + at, &kOne, 2);
+    // Among the 512 values, or behind them.
+    for (int i = 0; i < layout.rope; ++i) {
+      const std::uint16_t bits =
+          Bf16Of(layout.codes + i < kLatent ? values[layout.codes + i] : 1);
+      put(layout.rope_at + 2 * i, &bits, 2);
     }
   }
 }
 
 // The mean of a column over the keys of a row.
-double MeanOf(const Contract& contract, const Lattice& lattice,
-              const Lanes& row, int column) {
+double MeanOf(const Contract& contract, const TokenLayout& layout,
+              const Lattice& lattice, const Lanes& row, int column) {
+  if (column >= layout.codes &&
+      contract.decode().rope_values() == DecodeContract::ROPE_NOT_IN_VALUES) {
+    return 0;
+  }
   int sum = 0;
   for (const std::int32_t slot : row) {
     sum += lattice.values[static_cast<std::size_t>(slot) * kLatent +
@@ -99,7 +124,7 @@ double MeanOf(const Contract& contract, const Lattice& lattice,
   }
   const int exponent = contract.v().scale_rule() == ReaderSide::SCALE_ONE
                            ? 0
-                           : lattice.exponents[column / kTileColumns];
+                           : lattice.exponents[column / layout.tile];
   return std::ldexp(sum, exponent - lattice.log_keys);
 }
 
@@ -156,7 +181,8 @@ Finding Judge(const Contract& contract, const Lattice& lattice,
     }
     if (!shares.powers) continue;  // a split's mean may not be exact
     for (int c = 0; c < kDecodeColumns; ++c) {
-      const double mean = MeanOf(contract, lattice, keys, c);
+      const double mean =
+          MeanOf(contract, TokenLayoutOf(image.pool.layout), lattice, keys, c);
       const double bound =
           bounds.out_bound[static_cast<std::size_t>(row * kDecodeColumns + c)];
       if (std::isinf(bound) || oracle::RoundBf16(mean - bound) != mean ||
@@ -181,8 +207,9 @@ bool ExactLattice::Applies(const Contract&, const CaseImage& image,
                            const StepImage& step) {
   const PoolImage& pool = image.pool;
   const std::int64_t queries = step.Find(TensorId::kQ)->shape[0];
-  return pool.slots() > 0 && pool.row_stride >= kRowBytes &&
-         pool.page_stride >= pool.page_size * pool.row_stride && queries > 0 &&
+  return pool.slots() > 0 && pool.row_stride >= pool.row_part &&
+         pool.page_stride >= pool.page_size * pool.row_stride &&
+         pool.page_stride >= pool.page_bytes() && queries > 0 &&
          queries <= kMostKeys;
 }
 
@@ -197,6 +224,7 @@ absl::Status ExactLattice::Run(StepContext& context, Finding* finding) {
     StoreRows(lattice, image.pool);
     StepImage& step = image.steps[0];
     DropSinks(step);
+    DropExtra(step);
     Tensor& q = *step.Find(TensorId::kQ);
     std::fill(q.bytes.begin(), q.bytes.end(), 0);
     if (i == 1) {

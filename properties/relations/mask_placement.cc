@@ -92,6 +92,9 @@ absl::Status AllMasked::Run(StepContext& context, Finding* finding) {
     SetRows(images.back().steps[0],
             std::vector<Lanes>(queries,
                                Lanes(static_cast<std::size_t>(lanes), -1)));
+    if (Tensor* extra = images.back().steps[0].Find(TensorId::kExtraIndices)) {
+      std::fill(extra->bytes.begin(), extra->bytes.end(), 0xff);  // -1
+    }
     if (contract.decode().capacity() != DecodeContract::PHYSICAL_WIDTH) {
       call->clear_declared_topk();
     }

@@ -71,14 +71,10 @@ void PoisonTable(const StepContext& context, Tensor& table,
   }
 }
 
-// Lanes at or past a length that counts hold anything.
-void PoisonLanes(const StepContext& context, Tensor& indices,
-                 Poisoner& poisoner) {
-  const Tensor* lengths = context.step.Find(TensorId::kLengths);
-  if (lengths == nullptr ||
-      context.contract().decode().length() != DecodeContract::LENGTH_MASKED) {
-    return;
-  }
+// Lanes at or past a length that counts hold anything. `lengths`: of these
+// rows; nullptr: none counts.
+void PoisonLanes(const Tensor* lengths, Tensor& indices, Poisoner& poisoner) {
+  if (lengths == nullptr) return;
   for (std::int64_t row = 0; row < indices.shape[0]; ++row) {
     const std::int64_t first = std::clamp<std::int64_t>(
         ElementAt<std::int32_t>(*lengths, row * lengths->strides[0]), 0,
@@ -86,6 +82,20 @@ void PoisonLanes(const StepContext& context, Tensor& indices,
     poisoner.Replace(indices.bytes, 4 * (row * indices.strides[0] + first),
                      4 * (indices.shape[1] - first));
   }
+}
+
+// What a decode may not read of its second cache.
+void PoisonExtra(const StepContext& context, Tensor& cache,
+                 Poisoner& poisoner) {
+  const std::vector<std::uint8_t> read_set =
+      ExtraReadSet(context.contract(), context.image, context.index);
+  PoolImage pool = context.step.extra;
+  pool.bytes = std::move(cache.bytes);
+  for (std::size_t i = 0; i < pool.bytes.size(); ++i) {
+    if (read_set[i] != 0) continue;
+    poisoner.ReplaceInPool(pool, static_cast<std::int64_t>(i));
+  }
+  cache.bytes = std::move(pool.bytes);
 }
 
 // First byte that differs although the call wrote it in one of the runs.
@@ -121,6 +131,7 @@ absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
     if (reads_pool && read_set[i] != 0) continue;
     poisoner.ReplaceInPool(image.pool, static_cast<std::int64_t>(i));
   }
+  const DecodeContract& decode = context.contract().decode();
   for (Tensor& t : step.tensors) {
     // 64 keeps every alignment that a kernel may rely on.
     t.misalignment =
@@ -142,7 +153,18 @@ absl::Status TwoPoison::Run(StepContext& context, Finding* finding) {
       }
       case TensorId::kIndices:
         PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
-        PoisonLanes(context, t, poisoner);
+        if (decode.length() == DecodeContract::LENGTH_MASKED) {
+          PoisonLanes(context.step.Find(TensorId::kLengths), t, poisoner);
+        }
+        break;
+      case TensorId::kExtraIndices:
+        PoisonRows(t, [](std::int64_t) { return false; }, poisoner);
+        if (decode.extra_length() == DecodeContract::EXTRA_LENGTH_MASKED) {
+          PoisonLanes(context.step.Find(TensorId::kExtraLengths), t, poisoner);
+        }
+        break;
+      case TensorId::kExtraCache:
+        PoisonExtra(context, t, poisoner);
         break;
       case TensorId::kQ:
         PoisonBetweenHeads(context, t, poisoner);

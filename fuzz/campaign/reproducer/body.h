@@ -259,6 +259,9 @@ inline int MakeCall(const MlafuzzTarget& target, const MlafuzzCall& common,
     args.sinks = memory.Find("sinks");
     args.out = memory.Find("out");
     args.lse = memory.Find("lse");
+    args.extra_cache = memory.Find("extra_cache");
+    args.extra_indices = memory.Find("extra_indices");
+    args.extra_lengths = memory.Find("extra_lengths");
     return target.decode(&common, &args);
   }
   return MLAFUZZ_NOT_IMPLEMENTED;

@@ -4,7 +4,8 @@ namespace mlafuzz {
 
 std::vector<CompiledTarget> LayoutMutants() {
   std::vector<CompiledTarget> all;
-  for (const auto family : {IndexerMutants, FooterMutants}) {
+  for (const auto family :
+       {IndexerMutants, FooterMutants, FooterDecodeMutants}) {
     for (const CompiledTarget& target : family()) all.push_back(target);
   }
   return all;

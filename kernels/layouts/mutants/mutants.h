@@ -11,6 +11,7 @@ namespace mlafuzz {
 // changed, in the file of its layout.
 std::vector<CompiledTarget> IndexerMutants();
 std::vector<CompiledTarget> FooterMutants();
+std::vector<CompiledTarget> FooterDecodeMutants();
 
 // All of them.
 std::vector<CompiledTarget> LayoutMutants();

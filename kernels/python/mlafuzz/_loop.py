@@ -49,6 +49,9 @@ _TENSOR_NAMES = (
         15: "sinks",
         16: "out",
         17: "lse",
+        20: "extra_cache",
+        21: "extra_indices",
+        22: "extra_lengths",
         _CACHE: "cache",
     },
 )
@@ -144,7 +147,8 @@ def _made(target, memory, arena, call, tensors, scratch, last, number):
 
 
 def _answered(function, arguments, kernel, memory):
-    # dst_scales is an argument of an indexer's gather alone.
+    # dst_scales is an argument of an indexer's gather alone, extra_* of a decode
+    # that is given a second cache.
     outputs = {
         name: arguments[name] for name in memory.outputs[kernel] if name in arguments
     }

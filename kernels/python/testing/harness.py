@@ -34,6 +34,9 @@ _IDS = {
     "attention": 16,
     "lse": 17,
     "dst_scales": 19,
+    "extra_cache": 20,
+    "extra_indices": 21,
+    "extra_lengths": 22,
     "cache": 0xFFFF,
 }
 # uint16 stands for bfloat16, as in modules.

@@ -1,0 +1,43 @@
+// From a decode call over pages with footers to launches, on either backend.
+#ifndef MLAFUZZ_KERNELS_DECODE_PAGE_DECODE_CALL_H_
+#define MLAFUZZ_KERNELS_DECODE_PAGE_DECODE_CALL_H_
+
+#include <string>
+#include <utility>
+
+#include "kernels/decode/decode_call.h"
+#include "kernels/decode/page_decode.cuh"
+
+namespace mlafuzz {
+
+template <class Format>
+DecodeShape DecodeShapeOf() {
+  return {.layout = Format::kLayout,
+          .token_bytes = Format::kRowBytes + Format::kEntryBytes,
+          .rope_beyond = 0,
+          .extra = Format::kLayout == DSV4_FOOTER_584};
+}
+
+// As CallDecode(). It leaves no trace. `adjust`, if any, is what a wrong host
+// makes of the parameters.
+template <class Policy>
+CallResult CallPageDecode(const DecodeArgs& args, const LaunchContext& context,
+                          const DecodeOptions& options,
+                          void (*adjust)(kernels::DecodeParams&) = nullptr) {
+  const DecodeShape shape = DecodeShapeOf<typename Policy::Format>();
+  if (std::string why = WhyRefuseDecode(args, shape); !why.empty()) {
+    return CallResult::Refused(std::move(why));
+  }
+  kernels::DecodeParams params = ToParams(args);
+  if (params.queries == 0) return CallResult::Ok();
+  SetRules(options, params);
+  params.timing = TimingOf(context);
+  params.lanes = Policy::Lanes(params);
+  if (adjust != nullptr) adjust(params);
+  return LaunchInSplits(params, args.splits, context,
+                        kernels::LaunchPageDecode<Policy>);
+}
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_KERNELS_DECODE_PAGE_DECODE_CALL_H_
