@@ -366,8 +366,19 @@ class Campaign {
 
 int ExitCode(const CampaignResult& result) {
   if (!result.error.empty()) return 2;
-  // Failures of which no record arrived are failures none the less.
-  if (!result.findings.empty() || result.totals.failures != 0) return 1;
+  bool muted = false;
+  for (const Finding& finding : result.findings.all()) {
+    if (finding.muted.empty()) return 1;
+    muted = true;
+  }
+  for (const KnownCause& cause : result.known) {
+    const bool fails = cause.news == "still failing" || cause.news == "back";
+    if (fails && cause.muted.empty()) return 1;
+    muted |= fails;
+  }
+  // Failures of which no record arrived are failures none the less; those of a
+  // muted cause are its own.
+  if (result.totals.failures != 0 && !muted) return 1;
   return result.totals.informative == 0 ? 3 : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "fuzz/campaign/curve.h"
 #include "fuzz/campaign/findings.h"
+#include "fuzz/campaign/lifecycle.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/campaign/totals.h"
 
@@ -35,9 +36,12 @@ struct CampaignResult {
   // What befell the campaign from outside, a sentence each: workers that were
   // killed. No findings.
   std::vector<std::string> incidents;
+  // What the output folder knows of causes after it (by the caller).
+  std::vector<KnownCause> known;
 };
 
-// 0 nothing found, 1 a failure, 2 ended by an error, 3 nothing was informative.
+// 0 nothing found but what is muted, 1 a failure, 2 ended by an error, 3
+// nothing was informative.
 int ExitCode(const CampaignResult& result);
 
 // Runs a campaign to its end:

@@ -31,7 +31,8 @@ struct Finding {
   // Runs of the case, in one process, in which it comes back where it does not
   // alone; 0: none are known.
   std::uint32_t repeat = 0;
-  std::string note;  // why it is not minimised, ...
+  std::string note;   // why it is not minimised, ...
+  std::string muted;  // by whom, until when and why; empty: it is not
   // Further cases that told its cause from others, and those that failed by it.
   bool settled = false;
   std::uint64_t heard = 0;

@@ -8,8 +8,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/minimize_death.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
+#include "fuzz/worker/foreign.h"
 #include "fuzz/worker/known_causes.h"
 #include "properties/relations.h"
 
@@ -153,31 +155,53 @@ void JoinNowAndThen(const CampaignOptions& options,
   findings = std::move(joined);
 }
 
+// Of one that hung, a try need not last as long as the finding's.
+WatchdogLimits DeathLimits(const CampaignOptions& options) {
+  constexpr double kHangSeconds = 1;
+  WatchdogLimits limits = options.limits;
+  limits.case_seconds =
+      std::min(limits.case_seconds,
+               kHangSeconds + CallSeconds(options.targets) *
+                                  (AnyForeign(options.targets) ? 2 : 0));
+  return limits;
+}
+
 void MinimizeOne(const CampaignOptions& options, double seconds,
                  Finding& finding) {
   WorkRequest request = RequestFor(options, WorkRequest::MINIMIZE);
   request.add_cases(finding.case_binary);
   request.set_cause(finding.key_of_case());
   request.set_seconds(seconds);
+  const bool flaky = finding.failure.verdict() == "flaky";
+  if (flaky) request.set_repeat(RepeatsFor(finding.same, finding.reruns));
   const auto result =
-      MinimizeInWorker(options.engine, std::move(request), options.limits);
+      finding.death ? MinimizeDeath(options.engine, std::move(request),
+                                    options.kernels, DeathLimits(options), {})
+                    : MinimizeInWorker(options.engine, std::move(request),
+                                       options.limits);
+  // What it is flaky for is said already.
+  const auto note = [&finding](const std::string& text) {
+    finding.note = absl::StrCat(finding.note, finding.note.empty() ? "" : "; ",
+                                "not minimised: ", text);
+  };
   if (!result.ok()) {
-    finding.note =
-        absl::StrCat("not minimised: ", std::string(result.status().message()));
+    note(std::string(result.status().message()));
     return;
   }
   if (!result->reproduced()) {
-    finding.note = "not minimised: the case alone does not fail like this";
+    note("the case alone does not fail like this");
     return;
   }
   // All tries were calls of one process: does it take those before it?
-  const auto run = RunOnce(options, finding, result->case_binary(), 1);
+  const auto run =
+      RunOnce(options, finding, result->case_binary(),
+              flaky ? RepeatsFor(finding.same, finding.reruns) : 1);
   if (!run.ok() || !FailsAlike(*run, finding)) {
-    finding.note = absl::StrCat(
-        "not minimised: the smallest case that failed like this ",
-        run.ok() ? "does not in a fresh process"
-                 : absl::StrCat("could not be run again: ",
-                                std::string(run.status().message())));
+    note(absl::StrCat("the smallest case that failed like this ",
+                      run.ok()
+                          ? "does not in a fresh process"
+                          : absl::StrCat("could not be run again: ",
+                                         std::string(run.status().message()))));
     return;
   }
   finding.minimal_binary = result->case_binary();
@@ -214,13 +238,7 @@ void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
   std::size_t minimised = 0;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     Finding& finding = findings[i];
-    if (finding.reruns == 0 || finding.failure.verdict() == "flaky") continue;
-    if (finding.death) {
-      finding.note =
-          absl::StrCat("not minimised: each try would end a process (",
-                       finding.failure.verdict(), ")");
-      continue;
-    }
+    if (finding.reruns == 0 || finding.same == 0) continue;
     if (const std::string over = Over(options); !over.empty()) {
       finding.note = absl::StrCat("not minimised: ", over);
       continue;

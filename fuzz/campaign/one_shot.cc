@@ -131,7 +131,7 @@ absl::StatusOr<std::vector<CaseRun>> RunInWorkers(
     }
     next = i;
     if (state == WorkerState::kDone || next >= runs.size()) break;
-    if (state == WorkerState::kHang && !patient) {
+    if (state == WorkerState::kHang && !patient && limits.patient) {
       patient = true;
       continue;
     }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/campaign/mutes.h"
 #include "fuzz/campaign/worker_process.h"
 #include "fuzz/worker/worker.pb.h"
 
@@ -45,8 +46,9 @@ struct CampaignOptions {
   // A file with the paths of stored cases and a comma between them, which are
   // run in this order on every file system; empty: none.
   std::string case_list;
-  std::string out;        // absolute
-  std::string shown_out;  // as the user would type it; empty: `out`
+  std::string out;          // absolute
+  std::string shown_out;    // as the user would type it; empty: `out`
+  std::vector<Mute> mutes;  // causes that do not count
   // The caller has claimed `out`; else RunCampaign does, while it runs.
   bool out_claimed = false;
   // What its reader must know of how it was set up, a sentence each.

@@ -55,6 +55,10 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["case"] = finding.case_file;
   json["minimal_case"] = finding.minimal_file;
   json["minimal_text"] = CaseText(finding.minimal_binary);
+  // Of one that is not minimised, as it was found.
+  json["case_text"] =
+      CaseText(finding.minimal_binary.empty() ? finding.case_binary
+                                              : finding.minimal_binary);
   json["executions_to_find"] = finding.executions_to_find;
   json["cases_to_find"] = finding.cases_to_find;
   json["seconds_to_find"] = finding.seconds_to_find;
@@ -63,6 +67,7 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["reruns_failed_alike"] = finding.same;
   json["repeats"] = finding.repeats;
   json["note"] = finding.note;
+  json["muted"] = finding.muted;
   json["shapes"] = Json::array();
   for (const Finding::Shape& shape : finding.shapes) {
     json["shapes"].push_back({{"cause_key", shape.key},
@@ -267,6 +272,21 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["build"] = {{"compiler", build.compiler},
                    {"flags", build.all_flags},
                    {"kernel_flags", build.kernel_flags}};
+  json["known_causes"] = Json::array();
+  for (const KnownCause& cause : result.known) {
+    json["known_causes"].push_back({{"id", cause.id},
+                                    {"cause_key", cause.key},
+                                    {"kernel", cause.kernel},
+                                    {"cause", cause.cause},
+                                    {"targets", cause.targets},
+                                    {"stage", StageName(cause.stage)},
+                                    {"news", cause.news},
+                                    {"first_seen", cause.first_seen},
+                                    {"last_failed", cause.last_failed},
+                                    {"passes", cause.passes},
+                                    {"examples", cause.examples},
+                                    {"muted", cause.muted}});
+  }
   json["findings"] = Json::array();
   for (const Finding& finding : result.findings.all()) {
     json["findings"].push_back(FindingJson(options, finding));

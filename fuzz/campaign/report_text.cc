@@ -64,6 +64,9 @@ std::string FindingText(const CampaignOptions& options,
       f.kernel(), ", ", Grouped(finding.cases_to_find), " cases, ",
       absl::StrFormat("%.1f s", finding.seconds_to_find), "\n",
       CauseText(finding));
+  if (!finding.muted.empty()) {
+    absl::StrAppend(&text, "  muted by ", finding.muted, "\n");
+  }
   if (finding.reruns > 0) {
     absl::StrAppend(&text, "  failed alike in ", finding.same, " of ",
                     finding.reruns, " fresh processes\n");
@@ -233,6 +236,12 @@ std::string ReportText(const CampaignOptions& options,
   }
   for (const std::string& incident : result.incidents) {
     absl::StrAppend(&text, "from outside: ", incident, "\n");
+  }
+  if (!result.known.empty()) absl::StrAppend(&text, "known causes\n");
+  for (const KnownCause& cause : result.known) {
+    absl::StrAppend(
+        &text, "  ", StageName(cause.stage), "/", cause.id, ": ", cause.news,
+        cause.muted.empty() ? "" : "; muted by " + cause.muted, "\n");
   }
   for (const Finding& finding : result.findings.all()) {
     absl::StrAppend(&text, FindingText(options, finding));

@@ -34,13 +34,22 @@ ReproducerText TextOf(const CampaignOptions& options, const Finding& finding,
                                                      : finding.minimal_binary);
   if (c.ok()) text.case_text = FormatCaseText(*c);
   const std::string bare(WithoutDevice(target));
-  (IsForeign(target) ? text.library : text.kernel) =
-      IsForeign(target) ? bare.substr(4) : bare;
-  text.environment =
-      absl::StrCat("Seen with ", bare.substr(IsForeign(target) ? 4 : 0),
-                   ", tier ", TierText(options.targets), ", by\n    ",
-                   options.command, "\nTo run it under all checks again:\n    ",
-                   ReplayCommand(options, finding));
+  std::string own = bare;
+  if (IsPython(target)) {
+    own = bare.substr(kPythonTarget.size());
+    text.module = own;
+    text.folder = options.targets.python_folder();
+    text.on_device = IsOnDevice(target);
+  } else if (IsForeign(target)) {
+    own = bare.substr(4);
+    text.library = own;
+  } else {
+    text.kernel = bare;
+  }
+  text.environment = absl::StrCat(
+      "Seen with ", own, ", tier ", TierText(options.targets), ", by\n    ",
+      options.command, "\nTo run it under all checks again:\n    ",
+      ReplayCommand(options, finding));
   // Loading a library that needs long is no hang of its call.
   text.seconds = static_cast<unsigned>(
       std::ceil(CallSeconds(options.targets) + StartSeconds(options.targets)));
@@ -62,7 +71,8 @@ void MakeOne(const CampaignOptions& options, ReproducerKind kind,
     finding.reproducers.push_back(made);
     return;
   }
-  const Verification v = VerifyReproducer(kind, *source, options.limits.until);
+  const Verification v = VerifyReproducer(kind, *source, options.limits.until,
+                                          options.targets.python());
   made.verified = v.verified;
   made.failed = v.failed;
   made.runs = v.runs;
@@ -94,7 +104,9 @@ void MakeReproducers(const CampaignOptions& options,
         TargetOf(options.targets, finding.evidence->kernel());
     progress.FollowUp(finding, "reproducing");
     const ReproducerText text = TextOf(options, finding, target);
-    if (IsOnDevice(target) || !IsForeign(target)) {
+    if (IsPython(target)) {
+      MakeOne(options, ReproducerKind::kPython, text, finding);
+    } else if (IsOnDevice(target) || !IsForeign(target)) {
       MakeOne(options, ReproducerKind::kCuda, text, finding);
     } else {
       MakeOne(options, ReproducerKind::kCxx, text, finding);

@@ -20,6 +20,8 @@ struct WatchdogLimits {
   // Seconds one case may take. A small case is meant to take 5 ms; the host
   // runtime gives up on a lane loop that synchronises after about 5 s.
   double case_seconds = 10;
+  // Whether a hang is run once more, with thrice the time, before it counts.
+  bool patient = true;
   // Seconds outside of any case without a sign of life: mutating, loading.
   double idle_seconds = 60;
   std::uint64_t resident_bytes = std::uint64_t{2} << 30;

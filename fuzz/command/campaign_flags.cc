@@ -1,6 +1,7 @@
 #include "fuzz/command/campaign_flags.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -8,12 +9,17 @@
 #include <random>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/campaign.h"
+#include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/lifecycle.h"
+#include "fuzz/campaign/mutes.h"
+#include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/report.h"
 #include "fuzz/campaign/signals.h"
@@ -21,6 +27,7 @@
 #include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/session.h"
 
 namespace mlafuzz {
@@ -112,6 +119,7 @@ std::vector<Flag> CampaignFlags() {
       {"corpus", "DIR", "start from these cases instead of the stored ones"},
       {"stop-on-first", nullptr, "stop at the first finding"},
       {"out", "DIR", "reports and cases (default mlafuzz-out)"},
+      {"mute", "FILE", "known causes that do not count (docs/findings.md)"},
       {"mutator", "structured|bytes", "bytes: libFuzzer's own, for comparison",
        /*hidden=*/true},
       {"case-seconds", "10s", "a case that takes longer hangs (default 10s)",
@@ -175,12 +183,101 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
   if (!minimize.ok()) return minimize.status();
   options->minimize_seconds = *minimize;
   if (absl::Status s = ReadCorpus(arguments, options); !s.ok()) return s;
+  if (arguments.Has("mute")) {
+    auto mutes =
+        ReadMutes(CallersPath(arguments.Get("mute")), arguments.Get("mute"));
+    if (!mutes.ok()) return mutes.status();
+    options->mutes = *std::move(mutes);
+  }
   options->out =
       CallersPath(arguments.Has("out") ? arguments.Get("out") : "mlafuzz-out");
   options->shown_out = ShownPath(options->out);
   options->program = ProgramCommand();
   return absl::OkStatus();
 }
+
+namespace {
+
+// What a look at known causes may take, of a campaign's time.
+constexpr double kProbeShare = 0.25;
+
+// Runs the examples of what the output folder knows.
+void ProbeKnown(CampaignOptions& options, Lifecycle& lifecycle) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  WatchdogLimits limits = options.limits;
+  if (options.seconds > 0) {
+    limits.until =
+        start +
+        std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(kProbeShare * options.seconds));
+  }
+  lifecycle.Probe(TargetsText(options.targets),
+                  [&](const std::string& binary,
+                      const std::string& key) -> absl::StatusOr<bool> {
+                    WorkRequest request = RequestFor(options, WorkRequest::RUN);
+                    request.add_cases(binary);
+                    request.set_cause(key);
+                    const auto runs =
+                        RunInWorkers(options.engine, std::move(request),
+                                     options.kernels, limits);
+                    if (!runs.ok()) return runs.status();
+                    if (!(*runs)[0].error().empty()) {
+                      return absl::UnavailableError((*runs)[0].error());
+                    }
+                    for (const Failure& failure : (*runs)[0].failures()) {
+                      if (Explains(failure, key)) return true;
+                    }
+                    return false;
+                  });
+  options.seconds_spent +=
+      std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// What a campaign saw, for its folder to know.
+std::vector<SeenCause> SeenBy(const CampaignResult& result) {
+  std::vector<SeenCause> seen;
+  for (const Finding& finding : result.findings.all()) {
+    // No case of it.
+    if (finding.failure.property() == "worker") continue;
+    SeenCause& one = seen.emplace_back();
+    one.key = finding.failure.key();
+    one.kernel = finding.failure.kernel();
+    one.cause = finding.failure.cause();
+    if (!finding.minimal_binary.empty()) {
+      one.cases.push_back(finding.minimal_binary);
+    }
+    one.cases.push_back(finding.case_binary);
+  }
+  return seen;
+}
+
+void MuteKnown(const CampaignOptions& options, CampaignResult& result) {
+  for (Finding& finding : result.findings.all()) {
+    const Mute* mute = FindMute(options.mutes, finding.failure.key());
+    if (mute != nullptr) finding.muted = MuteText(*mute);
+  }
+  for (KnownCause& cause : result.known) {
+    const Mute* mute = FindMute(options.mutes, cause.key);
+    if (mute != nullptr) cause.muted = MuteText(*mute);
+  }
+  for (const Mute& mute : options.mutes) {
+    const bool met =
+        std::any_of(result.findings.all().begin(), result.findings.all().end(),
+                    [&mute](const Finding& finding) {
+                      return finding.failure.key() == mute.key;
+                    }) ||
+        std::any_of(
+            result.known.begin(), result.known.end(),
+            [&mute](const KnownCause& cause) { return cause.key == mute.key; });
+    if (!met) {
+      result.notes.push_back(absl::StrCat(
+          "the mute of ", mute.key, " was not needed (", MuteText(mute), ")"));
+    }
+  }
+}
+
+}  // namespace
 
 int CampaignToExitCode(const CampaignOptions& options) {
   CatchStopSignals();
@@ -207,8 +304,23 @@ int CampaignToExitCode(const CampaignOptions& options) {
                 options.shown_out.c_str());
   }
   std::fflush(stdout);
-  const auto result = RunCampaign(claimed);
+  // A comparison has no cause of one target.
+  const bool keeps = !options.other.has_value();
+  auto lifecycle = Lifecycle::Open(options.out);
+  if (!lifecycle.ok()) return UsageError(lifecycle.status());
+  if (keeps) ProbeKnown(claimed, *lifecycle);
+  auto result = RunCampaign(claimed);
   if (!result.ok()) return UsageError(result.status());
+  if (keeps && result->error.empty()) {
+    const absl::Status updated = lifecycle->Update(TargetsText(options.targets),
+                                                   Today(), SeenBy(*result));
+    if (!updated.ok()) {
+      result->notes.push_back(absl::StrCat(
+          "what is known of causes is not up to date: ", updated.message()));
+    }
+    result->known = lifecycle->causes();
+  }
+  MuteKnown(options, *result);
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
   }
@@ -221,11 +333,21 @@ int CampaignToExitCode(const CampaignOptions& options) {
   }
   const int code = ExitCode(*result);
   for (const Finding& finding : result->findings.all()) {
-    std::printf("%s: %s\n", finding.id.c_str(),
-                finding.failure.cause().c_str());
+    std::printf("%s: %s%s\n", finding.id.c_str(),
+                finding.failure.cause().c_str(),
+                finding.muted.empty()
+                    ? ""
+                    : absl::StrCat(" (muted by ", finding.muted, ")").c_str());
+  }
+  for (const KnownCause& cause : result->known) {
+    if (cause.news == "new" || cause.news == "of other targets") continue;
+    std::printf("known: %s/%s: %s%s\n", StageName(cause.stage),
+                cause.id.c_str(), cause.news.c_str(),
+                cause.muted.empty() ? "" : " (muted)");
   }
   if (code == kExitNothingFound) {
-    std::printf("nothing found%s\n",
+    std::printf("nothing found%s%s\n",
+                result->findings.empty() ? "" : " but what is muted",
                 result->interrupted ? " (stopped by a signal)" : "");
   } else if (result->findings.empty() && code == kExitFound) {
     std::printf("%lu failing checks, of which no record arrived\n",

@@ -1,20 +1,118 @@
 // mlafuzz minimize
 
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <thread>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "corpus/codec.h"
+#include "fuzz/campaign/findings.h"
+#include "fuzz/campaign/minimize_death.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/case_arguments.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/known_causes.h"
+#include "fuzz/worker/minimize_log.h"
 
 namespace mlafuzz {
 namespace {
+
+// Fresh processes in which a case is run to see how reliably it fails.
+constexpr int kRuns = 5;
+// Of tries that may hang.
+constexpr double kHangSeconds = 2;
+
+void ShowProgress(const MinimizeState& state) {
+  std::fprintf(stderr, "%d tries, %d since the last success, %d bytes\n",
+               static_cast<int>(state.tries),
+               static_cast<int>(state.since_success),
+               static_cast<int>(state.bytes));
+}
+
+// Says every few seconds what a log holds, while this object lives.
+class LogWatch {
+ public:
+  explicit LogWatch(const std::string& path)
+      : thread_([this, path] {
+          constexpr int kSteps = 40;  // of 50 ms
+          for (int step = 1; !done_.load(); ++step) {
+            usleep(50000);
+            if (step % kSteps == 0) ShowProgress(ReadMinimizeState(path));
+          }
+        }) {}
+  ~LogWatch() {
+    done_.store(true);
+    thread_.join();
+  }
+
+ private:
+  std::atomic<bool> done_{false};
+  std::thread thread_;
+};
+
+// How a case fails, and in how many of its runs.
+struct Reliability {
+  Failure failure;
+  int failed = 0;
+  int runs = 0;
+  // Causes of the other failing runs.
+  std::vector<std::string> others;
+};
+
+bool IsDeath(const Failure& failure) {
+  return failure.verdict() == "crash" || failure.verdict() == "hang" ||
+         failure.verdict() == "oom";
+}
+
+absl::StatusOr<Reliability> HowReliable(const Engine& engine,
+                                        const WorkRequest& request,
+                                        const std::vector<std::string>& kernels,
+                                        const WatchdogLimits& limits) {
+  Reliability seen;
+  for (int i = 0; i < kRuns; ++i) {
+    WorkRequest run = request;
+    run.set_mode(WorkRequest::RUN);
+    const auto runs = RunInWorkers(engine, std::move(run), kernels, limits);
+    if (!runs.ok()) return runs.status();
+    const CaseRun& one = (*runs)[0];
+    if (!one.error().empty()) return absl::InvalidArgumentError(one.error());
+    ++seen.runs;
+    if (one.failures().empty()) continue;
+    if (seen.failed == 0) {
+      seen.failure = one.failures(0);
+      // At once: all that follows may take long.
+      std::printf("%s %s in %s: %s\n", seen.failure.kernel().c_str(),
+                  seen.failure.verdict().c_str(),
+                  seen.failure.property().c_str(),
+                  seen.failure.cause().c_str());
+      std::fflush(stdout);
+    }
+    bool alike = false;
+    for (const Failure& failure : one.failures()) {
+      alike |= Explains(failure, seen.failure.key());
+    }
+    if (alike) {
+      ++seen.failed;
+    } else {
+      seen.others.push_back(one.failures(0).key());
+    }
+    // A hang that hung once more does so always.
+    if (seen.failure.verdict() == "hang") break;
+  }
+  return seen;
+}
 
 int Run(const Arguments& arguments, const std::string&) {
   const auto error = [](absl::string_view message) {
@@ -29,6 +127,8 @@ int Run(const Arguments& arguments, const std::string&) {
   if (!kernels.ok()) return error(kernels.status().message());
   const auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return error(engine.status().message());
+  const auto seconds = arguments.Seconds("time", 60);
+  if (!seconds.ok()) return error(seconds.status().message());
   const CaseArguments cases = ReadCaseArguments(arguments.positional());
   for (const std::string& e : cases.errors) UsageError(e);
   if (cases.cases.size() != 1) {
@@ -37,28 +137,71 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   CatchStopSignals();
   const std::string binary = CanonicalBinary(cases.cases[0].message);
-  // First what it fails by; shown at once, then made small.
+  const std::string out =
+      arguments.Has("out") ? CallersPath(arguments.Get("out")) : "";
   WorkRequest request;
   *request.mutable_targets() = *targets;
   request.add_cases(binary);
-  WorkRequest run_request = request;
-  run_request.set_mode(WorkRequest::RUN);
-  const auto runs =
-      RunInWorkers(*engine, std::move(run_request), *kernels, WatchdogLimits());
-  if (!runs.ok()) return error(runs.status().message());
-  if ((*runs)[0].failures().empty()) {
-    std::printf("%s: does not fail; nothing to minimise\n",
-                cases.cases[0].path.c_str());
+  // Whoever minimises a hang has seen it hang.
+  WatchdogLimits limits;
+  limits.patient = false;
+  std::printf("%s: ", cases.cases[0].path.c_str());
+  const auto seen = HowReliable(*engine, request, *kernels, limits);
+  if (!seen.ok()) {
+    std::printf("\n");
+    return error(seen.status().message());
+  }
+  if (seen->failed == 0) {
+    std::printf("does not fail in %d runs; nothing to minimise\n", seen->runs);
     return kExitNothingFound;
   }
-  const Failure& f = (*runs)[0].failures(0);
-  std::printf("%s: %s %s in %s: %s\n", cases.cases[0].path.c_str(),
-              f.kernel().c_str(), f.verdict().c_str(), f.property().c_str(),
-              f.cause().c_str());
-  std::fflush(stdout);
-  request.set_cause(f.key());
-  const auto result = MinimizeInWorker(*engine, request, WatchdogLimits());
-  if (!result.ok()) return error(result.status().message());
+  if (seen->failed < seen->runs && !IsDeath(seen->failure)) {
+    std::printf("flaky: it fails like this in %d of %d fresh processes (%d %%)",
+                seen->failed, seen->runs, 100 * seen->failed / seen->runs);
+    if (!seen->others.empty()) {
+      std::printf(", otherwise by %s",
+                  absl::StrJoin(seen->others, ", ").c_str());
+    }
+    request.set_repeat(RepeatsFor(seen->failed, seen->runs));
+    std::printf("; each try has up to %u turns\n", request.repeat());
+    std::fflush(stdout);
+  }
+  request.set_cause(seen->failure.key());
+  request.set_seconds(*seconds);
+  // What is there of an earlier run that was cut is gone on with.
+  const auto scratch = ScratchFolder::Create();
+  if (!scratch.ok()) return error(scratch.status().message());
+  const std::string log = out.empty() ? absl::StrCat(scratch->path(), "/tries")
+                                      : absl::StrCat(out, ".tries");
+  absl::StatusOr<MinimizeResult> result = absl::UnknownError("");
+  if (IsDeath(seen->failure)) {
+    limits.case_seconds = kHangSeconds;
+    std::uint64_t shown = 0;
+    result =
+        MinimizeDeath(*engine, request, *kernels, limits,
+                      [&shown](const MinimizeProgress& now) {
+                        if (now.tries < shown + 20) return;
+                        shown = now.tries;
+                        ShowProgress({now.tries, now.since_success, now.bytes});
+                      });
+  } else {
+    request.set_minimize_log(log);
+    const MinimizeState before = ReadMinimizeState(log);
+    if (before.tries > 0) {
+      std::printf("going on after %d tries that %s holds\n",
+                  static_cast<int>(before.tries), ShownPath(log).c_str());
+      std::fflush(stdout);
+    }
+    const LogWatch watch(log);
+    result = MinimizeInWorker(*engine, request, limits);
+  }
+  if (!result.ok()) {
+    return error(absl::StrCat(
+        result.status().message(),
+        !out.empty() && std::filesystem::exists(log)
+            ? "; what was tried is kept: run the same again to go on"
+            : ""));
+  }
   if (!result->reproduced()) {
     std::printf("it does not fail the same way twice: flaky\n");
     return kExitFound;
@@ -66,16 +209,38 @@ int Run(const Arguments& arguments, const std::string&) {
   const auto small = ParseCaseBinary(result->case_binary());
   if (!small.ok()) return error(small.status().message());
   const std::string text = FormatCaseText(*small);
-  std::printf("%d tries, %d -> %d bytes\n", static_cast<int>(result->tries()),
+  std::printf("%d tries, %d -> %d bytes%s\n", static_cast<int>(result->tries()),
               static_cast<int>(binary.size()),
-              static_cast<int>(result->case_binary().size()));
-  if (!arguments.Has("out")) {
+              static_cast<int>(result->case_binary().size()),
+              result->exhausted()
+                  ? "; not at its end: run the same with a longer --time"
+                  : "");
+  for (const MinimizeResult::Other& other : result->others()) {
+    std::printf("on the way another failure, a finding of its own: %s",
+                other.failure().key().c_str());
+    const auto its = ParseCaseBinary(other.case_binary());
+    if (!out.empty() && its.ok()) {
+      const std::string path =
+          absl::StrCat(out, ".", FindingId(other.failure().key()), ".txtpb");
+      if (absl::Status s = WriteFileAtomically(path, FormatCaseText(*its));
+          !s.ok()) {
+        std::printf("\n");
+        return error(s.message());
+      }
+      std::printf(": %s", ShownPath(path).c_str());
+    }
+    std::printf("\n");
+  }
+  if (out.empty()) {
     std::printf("%s", text.c_str());
     return kExitFound;
   }
-  const std::string out = CallersPath(arguments.Get("out"));
   if (absl::Status s = WriteFileAtomically(out, text); !s.ok()) {
     return error(s.message());
+  }
+  if (!result->exhausted()) {
+    std::error_code ignored;
+    std::filesystem::remove(log, ignored);
   }
   std::printf("%s\n", ShownPath(out).c_str());
   return kExitFound;
@@ -85,7 +250,11 @@ int Run(const Arguments& arguments, const std::string&) {
 
 Command MinimizeCommand() {
   return {"minimize", "CASE", "the smallest case that fails by the same cause",
-          WithTargetFlags({{"out", "FILE", "write it there"}}), Run};
+          WithTargetFlags(
+              {{"out", "FILE",
+                "write it there; FILE.tries holds what was tried meanwhile"},
+               {"time", "T", "at most (default 60s)"}}),
+          Run};
 }
 
 }  // namespace mlafuzz

@@ -147,6 +147,7 @@ Evidence EvidenceOf(const Contract& contract, const CaseImage& image,
   const Bytes before = history.before();
   Evidence evidence;
   evidence.set_kernel(KernelName(step.kernel));
+  evidence.set_layout(static_cast<std::uint32_t>(image.pool.layout));
   evidence.set_step(static_cast<std::uint32_t>(number));
   evidence.set_ended(CallStatusName(seen.status));
   const bool refuses =

@@ -1,17 +1,22 @@
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "fuzz/worker/diff.h"
 #include "fuzz/worker/failures.h"
+#include "fuzz/worker/minimize_log.h"
 #include "fuzz/worker/run_mode.h"
 #include "fuzz/worker/session.h"
 #include "properties/minimize/minimize.h"
 #include "properties/relations.h"
+#include "xxhash.h"
 
 namespace mlafuzz {
 namespace {
@@ -37,6 +42,9 @@ class SameCause {
     return same;
   }
 
+  // Failures by other causes, the first of each, a few.
+  const std::vector<MinimizeResult::Other>& others() const { return others_; }
+
   bool operator()(const Case& c) {
     if (pair_ != nullptr) {
       const auto result = pair_->Compare(c, options_);
@@ -52,7 +60,10 @@ class SameCause {
         continue;
       }
       const Diagnosis why = checker.Why(result, check);
-      if (!Gives(check, why)) continue;
+      if (!Gives(check, why)) {
+        NoteOther(c, check, why);
+        continue;
+      }
       // A case whose fault shows within the tensors is not traded for one that
       // depends on what lies beside them.
       if (properties_.empty()) exact_ = why.exact;
@@ -66,6 +77,27 @@ class SameCause {
   }
 
  private:
+  void NoteOther(const Case& c, const Check& check, const Diagnosis& why) {
+    constexpr std::size_t kMost = 8;
+    const std::string key = CauseKey(check, why);
+    if (others_.size() >= kMost || IsRelation(check.property) ||
+        std::any_of(others_.begin(), others_.end(),
+                    [&key](const MinimizeResult::Other& other) {
+                      return other.failure().key() == key;
+                    })) {
+      return;
+    }
+    MinimizeResult::Other& other = others_.emplace_back();
+    other.set_case_binary(CanonicalBinary(c));
+    Failure& failure = *other.mutable_failure();
+    failure.set_kernel(KernelName(check.kernel));
+    failure.set_property(check.property);
+    failure.set_verdict(VerdictName(check.verdict));
+    failure.set_key(key);
+    failure.set_cause(why.cause);
+    failure.set_detail(check.detail);
+  }
+
   // Relations multiply the cost of a try: only for a cause that needs them,
   // known after the first (whole) case.
   CheckOptions Options(const Case& c) const {
@@ -98,7 +130,23 @@ class SameCause {
   std::unique_ptr<DiffPair> pair_;
   std::set<std::string> properties_;
   bool needs_relations_ = false;
+  std::vector<MinimizeResult::Other> others_;
 };
+
+// A number of what is minimised.
+std::uint64_t NumberOf(const WorkRequest& request) {
+  WorkRequest what;
+  *what.mutable_targets() = request.targets();
+  // How they are reached, in words: not what they are.
+  what.mutable_targets()->clear_tensors();
+  *what.mutable_other() = request.other();
+  what.set_diff(request.diff());
+  what.set_cause(request.cause());
+  what.set_repeat(request.repeat());
+  what.add_cases(request.cases(0));
+  const std::string bytes = what.SerializeAsString();
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
 
 }  // namespace
 
@@ -111,23 +159,58 @@ absl::Status MinimizeCase(const WorkRequest& request, WorkerStatus& status) {
           ? ParseCaseBinary(request.cases(0))
           : absl::InvalidArgumentError("minimize takes one case");
   if (!start.ok()) return start.status();
+  std::unique_ptr<MinimizeLog> log;
+  if (!request.minimize_log().empty()) {
+    auto opened = MinimizeLog::Open(request.minimize_log(), NumberOf(request));
+    if (!opened.ok()) return opened.status();
+    log = *std::move(opened);
+  }
+  absl::Status logged = absl::OkStatus();
+  std::uint64_t best = request.cases(0).size();
   const auto still_fails = [&](const Case& c) {
-    status.Begin(CanonicalBinary(c));
-    const bool fails = (**same)(c);
-    status.End();
-    status.Add(status.cases);
+    const std::uint64_t hash = CaseHash(c);
+    if (log != nullptr) {
+      if (const auto known = log->Find(hash); known.has_value()) return *known;
+    }
+    const std::string binary = CanonicalBinary(c);
+    bool fails = false;
+    // One that fails now and then has several turns.
+    for (std::uint32_t i = 0; i < std::max(1u, request.repeat()) && !fails;
+         ++i) {
+      status.Begin(binary);
+      fails = (**same)(c);
+      status.End();
+      status.Add(status.cases);
+    }
+    if (fails) best = std::min<std::uint64_t>(best, binary.size());
+    if (log != nullptr && logged.ok()) logged = log->Append(hash, fails, best);
     return fails;
   };
-  result.set_reproduced(still_fails(*start));
+  // Not from the log: the cause's own properties are learned from it.
+  bool reproduced = false;
+  for (std::uint32_t i = 0; i < std::max(1u, request.repeat()) && !reproduced;
+       ++i) {
+    reproduced = (**same)(*start);
+  }
+  result.set_reproduced(reproduced);
   if (result.reproduced()) {
     MinimizeOptions options;
     if (request.seconds() > 0) options.max_seconds = request.seconds();
+    const auto begin = std::chrono::steady_clock::now();
     const Case small = Minimize(*start, options, still_fails,
                                 [&result](const MinimizeProgress& progress) {
                                   result.set_tries(progress.tries);
                                 });
+    const std::chrono::duration<double> took =
+        std::chrono::steady_clock::now() - begin;
+    result.set_exhausted(result.tries() >= options.max_tries ||
+                         took.count() >= options.max_seconds);
     result.set_case_binary(CanonicalBinary(small));
+    for (const MinimizeResult::Other& other : (*same)->others()) {
+      *result.add_others() = other;
+    }
   }
+  if (!logged.ok()) return logged;
   return WriteFileAtomically(absl::StrCat(request.out(), "/minimize.result"),
                              result.SerializeAsString());
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -128,7 +130,8 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model) {
       });
     }
   }
-  // Columns of the indices: one alone, then runs away.
+  // Columns of the indices: the first few or the last, one alone, then runs
+  // away.
   const auto keep_columns = [&](const std::vector<std::size_t>& keep) {
     add([&](ConvertModel& m) {
       for (std::size_t r = 0; r < n; ++r) {
@@ -139,7 +142,15 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model) {
       }
     });
   };
-  for (std::size_t i = 0; width > 1 && i < std::min<std::size_t>(width, 64);
+  for (const std::size_t few : minimize::kTypicalWidths) {
+    if (few >= width) break;
+    for (const std::size_t first : {std::size_t{0}, width - few}) {
+      std::vector<std::size_t> keep(few);
+      std::iota(keep.begin(), keep.end(), first);
+      keep_columns(keep);
+    }
+  }
+  for (std::size_t i = 0; width > 1 && i < std::min<std::size_t>(width, 16);
        ++i) {
     keep_columns({i});
   }
@@ -171,6 +182,27 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model) {
     add([&](ConvertModel& m) { m.columns = columns; });
   }
   if (model.columns > 0) add([](ConvertModel& m) { --m.columns; });
+  // Columns away in front, with the tokens behind them moved along: all but
+  // one, half, one.
+  for (const std::uint32_t fewer :
+       {model.columns - std::min(model.columns, 1u), model.columns / 2, 1u}) {
+    if (fewer == 0 || fewer >= model.columns) continue;
+    add([&](ConvertModel& m) {
+      const auto by = static_cast<std::int32_t>(fewer * model.page_size);
+      for (std::vector<std::int64_t>& row : m.table) {
+        row.erase(
+            row.begin(),
+            row.begin() + std::min<std::ptrdiff_t>(
+                              fewer, static_cast<std::ptrdiff_t>(row.size())));
+      }
+      for (ConvertModel::Row& row : m.rows) {
+        for (std::int32_t& token : row.tokens) {
+          if (token >= by) token -= by;
+        }
+      }
+      m.columns -= fewer;
+    });
+  }
   if (model.padding > 0) {
     add([](ConvertModel& m) { m.padding = 0; });
     add([](ConvertModel& m) { m.padding = 1; });
@@ -188,7 +220,7 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model) {
        ++r) {
     for (std::size_t c = 0; c < std::min<std::size_t>(model.table[r].size(), 8);
          ++c) {
-      for (const std::int64_t to : {std::int64_t{0}, std::int64_t{1}}) {
+      for (const std::int64_t to : minimize::PlainerPages(model.table[r][c])) {
         if (model.table[r][c] == to) continue;
         add([&](ConvertModel& m) { m.table[r][c] = to; });
       }
@@ -208,8 +240,9 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model) {
       const std::int32_t past =
           static_cast<std::int32_t>(model.columns * model.page_size);
       for (const std::int32_t to :
-           {0, 1, static_cast<std::int32_t>(model.page_size), past, token / 2,
-            -1, -2}) {
+           {0, 1, static_cast<std::int32_t>(model.page_size), past, past + 1,
+            past + static_cast<std::int32_t>(model.page_size), token / 2, -1,
+            -2}) {
         if (to == token) continue;
         add([&](ConvertModel& m) { m.rows[r].tokens[i] = to; });
       }

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -182,6 +185,11 @@ std::vector<DecodeModel> ReductionsOf(const DecodeModel& model) {
     one.queries = {model.queries[i]};
     all.push_back(std::move(one));
   }
+  for (std::size_t i = 1; i < n && n > 2 && i < 5; ++i) {
+    DecodeModel two = model;
+    two.queries = {model.queries[0], model.queries[i]};
+    all.push_back(std::move(two));
+  }
   for (std::size_t run = n / 2; run > 0; run /= 2) {
     for (std::size_t at = 0; at + run <= n && at < 16 * run; at += run) {
       DecodeModel fewer = model;
@@ -199,6 +207,49 @@ std::vector<DecodeModel> ReductionsOf(const DecodeModel& model) {
     }
     all.push_back(std::move(one));
   }
+  // Two heads: the first and another; all but one.
+  const auto with_heads = [&](const std::vector<std::uint32_t>& heads) {
+    DecodeModel fewer = model;
+    fewer.heads = static_cast<std::uint32_t>(heads.size());
+    if (!model.sinks.empty()) {
+      fewer.sinks.clear();
+      for (const std::uint32_t h : heads) fewer.sinks.push_back(model.sinks[h]);
+    }
+    for (std::size_t i = 0; i < n && !model.queries[i].q.empty(); ++i) {
+      fewer.queries[i].q.clear();
+      for (const std::uint32_t h : heads) {
+        fewer.queries[i].q.push_back(model.queries[i].q[h]);
+      }
+    }
+    all.push_back(std::move(fewer));
+  };
+  for (std::uint32_t h = 1; h < model.heads && model.heads > 2 && h < 5; ++h) {
+    with_heads({0, h});
+  }
+  for (std::uint32_t h = 0; h < model.heads && model.heads > 2 && h < 5; ++h) {
+    std::vector<std::uint32_t> others(model.heads);
+    std::iota(others.begin(), others.end(), 0u);
+    others.erase(others.begin() + h);
+    with_heads(others);
+  }
+  // Two splits of few lanes where many were split by themselves: one block and
+  // a lane, around where a key stands.
+  constexpr std::uint32_t kBlock = 64;
+  if (model.rest.splits() == 0 && model.width > kBlock + 1 && n == 1) {
+    for (const bool from_front : {true, false}) {
+      DecodeModel split =
+          from_front ? WithoutLanes(model, kBlock + 1, model.width)
+                     : WithoutLanes(model, 0, model.width - kBlock - 1);
+      split.rest.set_splits(2);
+      all.push_back(std::move(split));
+    }
+  }
+  // The first few lanes, or the last.
+  for (const std::uint32_t few : minimize::kTypicalWidths) {
+    if (few >= model.width) break;
+    all.push_back(WithoutLanes(model, few, model.width));
+    all.push_back(WithoutLanes(model, 0, model.width - few));
+  }
   // Runs of lanes.
   for (std::uint32_t run = model.width - model.width / 2;
        run > 0 && model.width > 1; run = run == 1 ? 0 : (run + 1) / 2) {
@@ -207,6 +258,20 @@ std::vector<DecodeModel> ReductionsOf(const DecodeModel& model) {
       if (end - at == model.width) continue;
       all.push_back(WithoutLanes(model, at, end));
     }
+  }
+  // All keys masked but the first and the last lane's, or the last two's.
+  for (const std::uint32_t other : {0u, model.width - 2}) {
+    if (model.width < 3) break;
+    DecodeModel masked = model;
+    bool any = false;
+    for (DecodeModel::Query& query : masked.queries) {
+      for (std::uint32_t l = 0; l + 1 < model.width; ++l) {
+        if (l == other) continue;
+        any |= query.lanes[l] >= 0;
+        query.lanes[l] = std::min(query.lanes[l], -1);
+      }
+    }
+    if (any) all.push_back(std::move(masked));
   }
   // Runs of keys masked.
   for (std::uint32_t run = model.width; run > 0;
@@ -242,8 +307,13 @@ std::vector<DecodeModel> ReductionsOf(const DecodeModel& model) {
     int tried = 0;
     for (std::uint32_t l = 0; l < model.width && tried < 16; ++l) {
       const std::int32_t lane = model.queries[i].lanes[l];
-      for (const std::int32_t plainer : {0, 1, -1}) {
-        if (lane < -1 ? plainer >= 0 : plainer < 0 || plainer >= lane) continue;
+      const auto power = static_cast<std::int32_t>(
+          std::bit_floor(static_cast<std::uint32_t>(std::max(lane, 0))));
+      for (const std::int32_t plainer : {0, 1, power, -1, -2}) {
+        if (lane < -1 ? plainer >= 0 || plainer <= lane
+                      : plainer < 0 || plainer >= lane) {
+          continue;
+        }
         DecodeModel other = model;
         other.queries[i].lanes[l] = plainer;
         all.push_back(std::move(other));
@@ -253,6 +323,16 @@ std::vector<DecodeModel> ReductionsOf(const DecodeModel& model) {
     if (i >= 4) break;
   }
   if (model.lengths) {
+    // All alike, then one by one.
+    for (const std::int32_t most : {0, 1}) {
+      DecodeModel plain = model;
+      bool any = false;
+      for (DecodeModel::Query& query : plain.queries) {
+        any |= query.length != std::clamp(query.length, 0, most);
+        query.length = std::clamp(query.length, 0, most);
+      }
+      if (any) all.push_back(std::move(plain));
+    }
     for (std::size_t i = 0; i < n && i < 8; ++i) {
       for (const std::int32_t length :
            minimize::Smaller(model.queries[i].length)) {

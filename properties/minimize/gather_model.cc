@@ -183,6 +183,27 @@ std::vector<GatherModel> ReductionsOf(const GatherModel& model) {
     for (const std::int32_t rows : minimize::Smaller(model.requests[i].rows)) {
       add([&](GatherModel& m) { m.requests[i].rows = rows; });
     }
+    const GatherModel::Request& request = model.requests[i];
+    // The last row alone.
+    if (request.rows > 1) {
+      add([&](GatherModel& m) {
+        m.requests[i].first += request.rows - 1;
+        m.requests[i].rows = 1;
+        m.firsts = true;
+      });
+    }
+    // Without its first page.
+    const std::int64_t on_first =
+        model.page_size - request.first % model.page_size;
+    if (request.first < model.page_size && request.rows > on_first &&
+        !request.pages.empty()) {
+      add([&](GatherModel& m) {
+        GatherModel::Request& r = m.requests[i];
+        r.pages.erase(r.pages.begin());
+        r.rows -= static_cast<std::int32_t>(on_first);
+        r.first = 0;
+      });
+    }
     // Fewer rows from a first token nearer to the page's end.
     if (model.firsts && model.requests[i].rows > 1) {
       add([&](GatherModel& m) {
@@ -270,8 +291,9 @@ std::vector<GatherModel> ReductionsOf(const GatherModel& model) {
     for (std::size_t c = 0;
          c < std::min<std::size_t>(model.requests[i].pages.size(), 8); ++c) {
       const std::int64_t page = model.requests[i].pages[c];
-      for (const std::int64_t to :
-           {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}}) {
+      std::vector<std::int64_t> plainer = minimize::PlainerPages(page);
+      plainer.push_back(-1);
+      for (const std::int64_t to : plainer) {
         if (page == to) continue;
         add([&](GatherModel& m) { m.requests[i].pages[c] = to; });
       }

@@ -7,85 +7,11 @@
 #include "corpus/image.h"
 #include "corpus/values.h"
 #include "gtest/gtest.h"
-#include "properties/checker.h"
 #include "properties/generate.h"
+#include "properties/minimize/testing/twin.h"
 
 namespace mlafuzz {
 namespace {
-
-// A wrong twin with a test for its cause, as a campaign uses it.
-class Twin {
- public:
-  explicit Twin(const std::string& name) : executor_(MakeHostExecutor()) {
-    absl::StatusOr<TargetSet> set = MakeTargetSet(name);
-    EXPECT_TRUE(set.ok()) << set.status();
-    targets_ = *set;
-  }
-
-  // The cause of the first failure; empty if there is none.
-  std::string CauseOf(const Case& c) {
-    CaseChecker checker(targets_, *executor_);
-    CaseResult result;
-    if (!checker.CheckCase(c, {}, &result).ok()) return "";
-    for (const Check& check : result.checks) {
-      if (IsFailure(check.verdict)) {
-        const Diagnosis why = checker.Why(result, check);
-        // A case whose fault shows within the tensors is the better one.
-        return CauseKey(check, why) +
-               (why.field.empty() || why.exact ? "" : " (outside)");
-      }
-    }
-    return "";
-  }
-
-  // The cause of the first failure of what is generated from seed 0 on.
-  std::string FirstCause(const GeneratorOptions& options) {
-    for (int seed = 0; seed < 50000; ++seed) {
-      Choices choices(seed);
-      if (const std::string cause = CauseOf(GenerateCase(choices, options));
-          !cause.empty()) {
-        return cause;
-      }
-    }
-    ADD_FAILURE() << "nothing fails";
-    return "";
-  }
-
-  // A case with that cause in it that is as rich as generated ones get: the
-  // largest of the first `failures` that fail.
-  Case RichFailure(const std::string& cause, int failures,
-                   const GeneratorOptions& options = {}) {
-    Case richest;
-    std::size_t size = 0;
-    for (int seed = 0; failures > 0 && seed < 50000; ++seed) {
-      Choices choices(seed);
-      const Case c = GenerateCase(choices, options);
-      if (CauseOf(c) != cause) continue;
-      --failures;
-      const std::size_t bytes = CanonicalBinary(c).size();
-      if (bytes > size) {
-        size = bytes;
-        richest = c;
-      }
-    }
-    EXPECT_GT(size, 0u) << cause;
-    return richest;
-  }
-
-  Case Minimal(const std::string& cause, const Case& c,
-               MinimizeProgress* progress = nullptr) {
-    return Minimize(
-        c, {.max_seconds = 120},
-        [&](const Case& candidate) { return CauseOf(candidate) == cause; },
-        [&](const MinimizeProgress& p) {
-          if (progress != nullptr) *progress = p;
-        });
-  }
-
- private:
-  TargetSet targets_;
-  std::unique_ptr<Executor> executor_;
-};
 
 struct Minimum {
   const char* target;

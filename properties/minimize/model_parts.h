@@ -2,6 +2,7 @@
 #define MLAFUZZ_PROPERTIES_MINIMIZE_MODEL_PARTS_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -10,6 +11,10 @@
 
 // What several models are made of.
 namespace mlafuzz::minimize {
+
+// Widths, and lengths of lists, that faults tend to need: one, two, three, and
+// one more than what warps, blocks and splits take.
+inline constexpr std::uint32_t kTypicalWidths[] = {1, 2, 3, 33, 65, 129, 513};
 
 // Entries of the stored rows of a table; -1 where it says nothing.
 inline std::vector<std::vector<std::int64_t>> Entries(const Table& table,
@@ -35,6 +40,18 @@ inline std::uint32_t Padding(const Table& table) {
   return table.row_stride() > table.columns()
              ? table.row_stride() - table.columns()
              : 0;
+}
+
+// Numbers that a page's may be in its place: the first two, the power of two
+// below it, one less.
+inline std::vector<std::int64_t> PlainerPages(std::int64_t page) {
+  std::vector<std::int64_t> plainer = {0, 1};
+  if (page > 2) {
+    plainer.push_back(static_cast<std::int64_t>(
+        std::bit_floor(static_cast<std::uint64_t>(page))));
+    plainer.push_back(page - 1);
+  }
+  return plainer;
 }
 
 // [0, 1, half, n - 1] below n, each once.

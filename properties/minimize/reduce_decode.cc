@@ -168,9 +168,12 @@ bool ReduceDecode(Search& search, int step) {
   if (ToModel(now(), &model)) {
     for (const DecodeModel& smaller : ReductionsOf(model)) {
       for (const bool written_out : {false, true}) {
-        if (written_out &&
-            (smaller.queries.empty() || smaller.queries[0].q.empty() ||
-             smaller.queries.size() * smaller.heads > 4)) {
+        // Lanes and lengths leave q as it is.
+        const bool same_q = smaller.heads == model.heads &&
+                            smaller.queries.size() == model.queries.size();
+        if (written_out && (same_q || smaller.queries.empty() ||
+                            smaller.queries[0].q.empty() ||
+                            smaller.queries.size() * smaller.heads > 4)) {
           continue;
         }
         if (search.TryEdit([&](Case& c) {

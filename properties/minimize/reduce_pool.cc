@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "corpus/case.pb.h"
+#include "properties/minimize/model_parts.h"
+#include "properties/minimize/models.h"
 #include "properties/minimize/reduce.h"
 
 namespace mlafuzz::minimize {
@@ -16,14 +19,28 @@ std::int64_t Moved(std::int64_t at, std::int64_t from, std::int64_t to) {
   return at / from * to + (row + 1 == from ? to - 1 : std::min(row, to - 1));
 }
 
-// Pages of `size` rows, with all that counts in pages moved along.
-void Repage(Case& c, std::int64_t size) {
+// Pages of `size` rows, with all that counts in pages moved along; with as many
+// bytes between them as there were, or none.
+void Repage(Case& c, std::int64_t size, bool keep_padding) {
   const std::int64_t old = c.pool().page_size();
   const auto move = [&](auto value) {
     return static_cast<decltype(value)>(Moved(value, old, size));
   };
   c.mutable_pool()->set_page_size(static_cast<std::uint32_t>(size));
-  c.mutable_pool()->clear_page_stride();
+  if (keep_padding) {
+    const Pool& p = c.pool();
+    const std::int64_t bytes = p.row_bytes() != 0 ? p.row_bytes() : 656;
+    const std::int64_t row = p.row_stride() != 0 ? p.row_stride() : bytes;
+    const std::int64_t stride =
+        static_cast<std::int64_t>(p.page_stride()) - (old - size) * row;
+    // Of layouts of other rows pages stay as far apart as they are.
+    const bool known = p.layout() == FP8_DS_MLA || p.layout() == 0;
+    if (known && stride > 0) {
+      c.mutable_pool()->set_page_stride(static_cast<std::uint64_t>(stride));
+    }
+  } else {
+    c.mutable_pool()->clear_page_stride();
+  }
   for (Patch& patch : *c.mutable_pool()->mutable_patches()) {
     patch.set_slot(move(patch.slot()));
   }
@@ -49,6 +66,103 @@ void Repage(Case& c, std::int64_t size) {
       }
     }
   }
+}
+
+// The table of a gather for pages of one row: of every token that may be read,
+// the slot that it has.
+void Flatten(const Pool& pool, Gather& gather) {
+  constexpr std::uint64_t kMostEntries = 1024;
+  Table& table = *gather.mutable_block_table();
+  std::int64_t needed = gather.dst_rows();
+  std::int64_t first = 0;
+  for (const std::int32_t start : gather.seq_starts()) {
+    first = std::max<std::int64_t>(first, start);
+  }
+  needed = std::min<std::int64_t>(
+      needed + first, std::int64_t{table.columns()} * pool.page_size());
+  if (table.rows() * static_cast<std::uint64_t>(needed) > kMostEntries) return;
+  const std::vector<std::vector<std::int64_t>> entries = Entries(table, pool);
+  const std::uint32_t padding = Padding(table);
+  table.mutable_pages()->Clear();
+  for (const std::vector<std::int64_t>& row : entries) {
+    for (std::int64_t token = 0; token < needed; ++token) {
+      const std::int64_t page =
+          row[static_cast<std::size_t>(token / pool.page_size())];
+      table.mutable_pages()->add_values(
+          page < 0 ? page : page * pool.page_size() + token % pool.page_size());
+    }
+  }
+  table.set_columns(static_cast<std::uint32_t>(needed));
+  table.clear_row_stride();
+  if (padding > 0) table.set_row_stride(table.columns() + padding);
+}
+
+// The same of an index conversion: of the tokens that are named.
+void Flatten(const Pool& pool, Convert& convert) {
+  ConvertModel model;
+  if (!ToModel(convert, pool, &model) || model.expanded) return;
+  const std::vector<std::vector<std::int64_t>> old = model.table;
+  for (std::vector<std::int64_t>& row : model.table) row.clear();
+  std::size_t columns = 0;
+  for (ConvertModel::Row& row : model.rows) {
+    const auto request = static_cast<std::size_t>(row.request);
+    if (row.request < 0 || request >= old.size()) return;
+    for (std::int32_t& token : row.tokens) {
+      const std::int64_t block = token / model.page_size;
+      if (token < 0) continue;
+      if (block >= std::int64_t{model.columns}) return;
+      const std::int64_t page = old[request][static_cast<std::size_t>(block)];
+      const std::int64_t slot =
+          page < 0 ? page : page * model.page_size + token % model.page_size;
+      token = static_cast<std::int32_t>(model.table[request].size());
+      model.table[request].push_back(slot);
+      columns = std::max(columns, model.table[request].size());
+    }
+  }
+  for (std::vector<std::int64_t>& row : model.table) row.resize(columns, 0);
+  model.columns = static_cast<std::uint32_t>(columns);
+  FromModel(model, &convert);
+}
+
+// The same slots in pages of one row each.
+void FlattenCase(Case& c) {
+  Pool& pool = *c.mutable_pool();
+  const std::uint64_t slots = std::uint64_t{pool.page_size()} * pool.pages();
+  if (slots > UINT32_MAX) return;
+  for (Step& step : *c.mutable_steps()) {
+    if (step.has_gather()) Flatten(pool, *step.mutable_gather());
+    if (step.has_convert()) Flatten(pool, *step.mutable_convert());
+  }
+  pool.set_page_size(1);
+  pool.set_pages(static_cast<std::uint32_t>(slots));
+  pool.clear_page_stride();
+}
+
+// What a gather of one request reads of many pages in one page that has all of
+// their rows. Of several it is no way down: each has less to lose then.
+void Merge(Case& c) {
+  Pool& pool = *c.mutable_pool();
+  std::uint32_t columns = 0;
+  for (Step& step : *c.mutable_steps()) {
+    if (!step.has_gather()) continue;
+    Table& table = *step.mutable_gather()->mutable_block_table();
+    if (table.rows() != 1) return;
+    columns = std::max(columns, table.columns());
+    if (table.columns() < 2) continue;
+    const bool padded = table.row_stride() > table.columns();
+    table.set_columns(1);
+    table.clear_row_stride();
+    if (padded) table.set_row_stride(2);
+    table.mutable_pages()->Clear();
+    for (std::uint32_t r = 0; r < table.rows(); ++r) {
+      table.mutable_pages()->add_values(0);
+    }
+  }
+  constexpr std::uint32_t kMostColumns = 64;
+  if (columns < 2 || columns > kMostColumns) return;
+  pool.set_page_size(pool.page_size() * columns);
+  pool.set_pages(1);
+  pool.clear_page_stride();
 }
 
 }  // namespace
@@ -167,20 +281,17 @@ bool SmallerPool(Search& search) {
       search.best().pool().page_size(), 1, [](Case& c, std::uint64_t v) {
         c.mutable_pool()->set_page_size(static_cast<std::uint32_t>(v));
       });
-  progress |= search.Lower(search.best().pool().page_size(), 1,
-                           [](Case& c, std::uint64_t v) {
-                             Repage(c, static_cast<std::int64_t>(v));
-                           });
+  for (const bool keep_padding : {false, true}) {
+    if (keep_padding && search.best().pool().page_stride() == 0) break;
+    progress |= search.Lower(
+        search.best().pool().page_size(), 1, [&](Case& c, std::uint64_t v) {
+          Repage(c, static_cast<std::int64_t>(v), keep_padding);
+        });
+  }
+  progress |= search.TryEdit(Merge);
   // The same slots in pages of one row each.
   if (search.best().pool().page_size() > 1) {
-    progress |= search.TryEdit([](Case& c) {
-      Pool& pool = *c.mutable_pool();
-      const std::uint64_t rows = std::uint64_t{pool.page_size()} * pool.pages();
-      if (rows > UINT32_MAX) return;
-      pool.set_page_size(1);
-      pool.set_pages(static_cast<std::uint32_t>(rows));
-      pool.clear_page_stride();
-    });
+    progress |= search.TryEdit(FlattenCase);
   }
   // Padding as small as alignment lets it be.
   const Pool& p = search.best().pool();

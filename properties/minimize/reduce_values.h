@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "corpus/case.pb.h"
 #include "corpus/codec.h"
 #include "corpus/values.h"
+#include "properties/minimize/model_parts.h"
 #include "properties/minimize/search.h"
 
 // Reductions of lists of values, wherever in a case they stand: the first
@@ -104,6 +106,7 @@ bool ReduceValues(Search& search, const ValuesOf& values_of, DType dtype,
   } else if (now.set_size() > 0) {
     progress |= ThinOut(search, search.best(), values_of);
   }
+  progress |= MoveSetsToFront(search, values_of);
   progress |= ReduceSets(search, values_of, dtype, one);
   if (values_of(copy).pattern() != Values::ZERO) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
@@ -113,6 +116,28 @@ bool ReduceValues(Search& search, const ValuesOf& values_of, DType dtype,
     }
   }
   return progress;
+}
+
+// All single values as far to the front as the first can go: to where it
+// stands in its tile, or to the very first place.
+template <typename ValuesOf>
+bool MoveSetsToFront(Search& search, const ValuesOf& values_of) {
+  Case copy = search.best();
+  const Values& values = values_of(copy);
+  if (values.set_size() == 0) return false;
+  std::uint32_t first = UINT32_MAX;
+  for (const SetBits& set : values.set()) first = std::min(first, set.at());
+  for (const std::uint32_t by : {first, first / 128 * 128}) {
+    if (by == 0) continue;
+    if (search.TryEdit([&](Case& c) {
+          for (SetBits& set : *values_of(c).mutable_set()) {
+            set.set_at(set.at() - by);
+          }
+        })) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // Plainer bits and places of single values.
@@ -194,26 +219,77 @@ bool WriteOutIntegers(Search& search, const ListOf& list_of) {
   return search.Try(std::move(c));
 }
 
+// Where only the length of a list counts, and its ends: 0 or 1 there, all else
+// -1. Of typical lengths and of its own.
+template <typename ListOf>
+bool EndsAlone(Search& search, const ListOf& list_of) {
+  constexpr std::uint64_t kMostEntries = 1024;
+  Case c = search.best();
+  const Integers& list = list_of(c);
+  const std::uint64_t n =
+      std::max<std::uint64_t>(list.count(), list.values_size());
+  if (n < 2 || n > kMostEntries) return false;
+  std::vector<std::uint64_t> lengths(std::begin(kTypicalWidths),
+                                     std::end(kTypicalWidths));
+  lengths.push_back(n);
+  for (const std::uint64_t length : lengths) {
+    if (length > n) continue;
+    // The last, the first, both.
+    for (const int which : {0, 1, 2}) {
+      if (search.TryEdit([&](Case& to) {
+            Integers& plain = list_of(to);
+            plain.Clear();
+            for (std::uint64_t i = 0; i < length; ++i) plain.add_values(-1);
+            if (which != 0) plain.set_values(0, 0);
+            if (which != 1) {
+              plain.set_values(static_cast<int>(length - 1), which / 2);
+            }
+            to.mutable_pool()->set_page_size(1);
+            to.mutable_pool()->set_pages(which == 2 ? 2 : 1);
+            to.mutable_pool()->clear_page_stride();
+          })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 template <typename ListOf>
 bool ReduceIntegers(Search& search, const ListOf& list_of) {
   bool progress = false;
   Case copy = search.best();
   const int size = std::min(list_of(copy).values_size(), 64);
+  // Of a long list the entries that say nothing stay as they are.
+  constexpr int kShort = 16;
   for (int i = 0; i < size; ++i) {
     copy = search.best();
     if (i >= list_of(copy).values_size()) break;
     const std::int64_t now = list_of(copy).values(i);
+    if (size > kShort && now == -1) continue;
+    const auto kept = [&](std::int64_t to) {
+      return search.TryEdit([&](Case& c) { list_of(c).set_values(i, to); });
+    };
+    bool plainer = false;
     for (const std::int64_t to :
-         {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, now / 2, now - 1,
+         {std::int64_t{0}, std::int64_t{1}, std::int64_t{2}, now / 2,
           std::int64_t{-1}, std::int64_t{-2}, std::int64_t{-16},
           std::int64_t{std::numeric_limits<std::int32_t>::min()}}) {
       if (now == std::numeric_limits<std::int64_t>::min() && to > 0) continue;
       if (SlotCost(to) >= SlotCost(now)) continue;
-      if (search.TryEdit([&](Case& c) { list_of(c).set_values(i, to); })) {
-        progress = true;
+      if (kept(to)) {
+        plainer = true;
         break;
       }
     }
+    // Between its half and itself by halves, then one less.
+    std::int64_t passes = now / 2, fails = now;
+    while (!plainer && now > 4 && fails - passes > 1) {
+      const std::int64_t middle = passes + (fails - passes) / 2;
+      (kept(middle) ? fails : passes) = middle;
+    }
+    plainer |= fails < now;
+    progress |= plainer;
   }
   return progress;
 }

@@ -69,9 +69,13 @@ bool DropTokens(Search& search, int step) {
   };
   if (tokens() == 0) return false;
   if (TryTokens(search, step, {})) return true;
-  // Any one alone.
+  // Any one alone; of many, the first and last few: the runs below find the
+  // others soon enough.
   if (tokens() > 1) {
-    for (std::uint64_t t = 0; t < std::min<std::uint64_t>(tokens(), 128); ++t) {
+    constexpr std::uint64_t kEnds = 4;
+    const std::uint64_t n = tokens();
+    for (std::uint64_t t = 0; t < n; ++t) {
+      if (n > 2 * kEnds && t == kEnds) t = n - kEnds;
       if (TryTokens(search, step, {t})) return true;
     }
   }
@@ -137,8 +141,15 @@ bool ReduceWrite(Search& search, int step) {
       }
     });
   }
+  if (TokensOf(search.best().steps(step).write()) > 8) {
+    progress |= EndsAlone(search, [&](Case& c) -> Integers& {
+      return *write(c).mutable_slots();
+    });
+  }
   progress |= DropTokens(search, step);
   progress |= WriteOutIntegers(
+      search, [&](Case& c) -> Integers& { return *write(c).mutable_slots(); });
+  progress |= EndsAlone(
       search, [&](Case& c) -> Integers& { return *write(c).mutable_slots(); });
   progress |= ReduceIntegers(
       search, [&](Case& c) -> Integers& { return *write(c).mutable_slots(); });

@@ -39,15 +39,43 @@ class Search {
   }
 
   // Tries `set` on the best case with values in [least, now): the first few,
-  // then doubling, then one less.
+  // then doubling, then between the last two by halves, then one less.
   template <typename Set>
   bool Lower(std::uint64_t now, std::uint64_t least, const Set& set) {
     if (now <= least) return false;
+    const auto kept = [&](std::uint64_t v) {
+      return TryEdit([&](Case& c) { set(c, v); });
+    };
+    std::uint64_t passes = least;  // the largest that did not fail
     for (std::uint64_t v = least; v < now;
          v = v < least + 4 ? v + 1 : std::max(2 * v, v + 1)) {
-      if (TryEdit([&](Case& c) { set(c, v); })) return true;
+      if (!kept(v)) {
+        passes = v;
+        continue;
+      }
+      now = v;
+      while (now - passes > 1 && now > least) {
+        const std::uint64_t middle = passes + (now - passes) / 2;
+        if (kept(middle)) {
+          now = middle;
+        } else {
+          passes = middle;
+        }
+      }
+      return true;
     }
-    return TryEdit([&](Case& c) { set(c, now - 1); });
+    if (now - passes <= 1) return false;
+    bool progress = false;
+    while (now - passes > 1) {
+      const std::uint64_t middle = passes + (now - passes) / 2;
+      if (kept(middle)) {
+        now = middle;
+        progress = true;
+      } else {
+        passes = middle;
+      }
+    }
+    return progress;
   }
 
   // Whether `c` fails. Asks once only, so that a round without progress costs

@@ -28,7 +28,9 @@ std::string FindingXml(const Json& finding) {
       "\" name=\"", Word(finding, "id"), "\">\n      <", element, " type=\"",
       Word(finding, "property"), "\" message=\"", Word(finding, "cause"), "\">",
       Word(finding, "detail"), "\nreplay: ", Word(finding, "replay"), "\n",
-      Word(finding, "minimal_text"), "</", element, ">\n    </testcase>\n");
+      Word(finding,
+           finding.contains("case_text") ? "case_text" : "minimal_text"),
+      "</", element, ">\n    </testcase>\n");
 }
 
 }  // namespace

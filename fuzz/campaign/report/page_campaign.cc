@@ -118,12 +118,34 @@ std::string GapsHtml(const Json& report, UsedWords& used) {
   return html + "</ul>\n";
 }
 
+// What the output folder knows of causes, from campaign to campaign.
+std::string KnownHtml(const Json& report) {
+  const auto known = report.find("known_causes");
+  if (known == report.end() || known->empty()) return "";
+  std::string html =
+      "<h2 id=\"known\">Known causes</h2>\n<div class=\"wide\" "
+      "tabindex=\"0\"><table><thead><tr><th>cause</th><th>where</th><th>this "
+      "time</th><th>last failed</th><th>examples</th><th>muted</th></tr>"
+      "</thead><tbody>\n";
+  for (const Json& cause : *known) {
+    const auto word = [&cause](const char* name) {
+      return MarkupText(cause.at(name).get<std::string>());
+    };
+    absl::StrAppend(&html, "<tr><th>", word("cause_key"), "</th><td>",
+                    word("stage"), "/", word("id"), "</td><td>", word("news"),
+                    "</td><td>", word("last_failed"), "</td><td class=\"n\">",
+                    Grouped(cause.at("examples").get<std::uint64_t>()),
+                    "</td><td>", word("muted"), "</td></tr>\n");
+  }
+  return html + "</tbody></table></div>\n";
+}
+
 }  // namespace
 
 std::string CampaignHtml(const Json& report, UsedWords& used) {
-  return absl::StrCat("<h2 id=\"course\">Course</h2>\n", CurvesHtml(report),
-                      VerdictsHtml(report, used), PowerHtml(report, used),
-                      GapsHtml(report, used));
+  return absl::StrCat(KnownHtml(report), "<h2 id=\"course\">Course</h2>\n",
+                      CurvesHtml(report), VerdictsHtml(report, used),
+                      PowerHtml(report, used), GapsHtml(report, used));
 }
 
 }  // namespace mlafuzz

@@ -152,6 +152,9 @@ std::string FindingHtml(const Json& finding, const FindingDetails& details,
   const std::string minimal = finding.at("minimal_text");
   if (!minimal.empty()) {
     html += CopyHtml("minimal case", minimal, finding.at("minimal_case"), most);
+  } else if (const std::string found = finding.value("case_text", "");
+             !found.empty()) {
+    html += CopyHtml("the case as found", found, finding.at("case"), most);
   }
   html += ReproducersHtml(finding, details);
   html += CopyHtml("replay", finding.at("replay"), "", most);

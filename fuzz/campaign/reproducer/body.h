@@ -44,6 +44,7 @@ struct Buffer {
 };
 struct Call {
   const char* kernel;
+  std::uint32_t layout;  // MLAFUZZ_LAYOUT_*
   const char* library;
   unsigned seconds;  // that the call may take
   bool refuses;      // it is invalid and has to be refused
@@ -227,6 +228,7 @@ inline int MakeCall(const MlafuzzTarget& target, const MlafuzzCall& common,
     args.nope = call.nope ? 1 : 0;
     args.cache = memory.Find("cache");
     args.dst = memory.Find("dst");
+    args.dst_scales = memory.Find("dst_scales");
     args.block_table = memory.Find("block_table");
     args.workspace_starts = memory.Find("workspace_starts");
     args.seq_lens = memory.Find("seq_lens");
@@ -359,7 +361,7 @@ inline int CallAndCompare(const Call& call, const char* library) {
   char message[512] = "";
   MlafuzzCall common = MlafuzzCall();
   common.struct_size = sizeof common;
-  common.layout = MLAFUZZ_LAYOUT_FP8_DS_MLA;
+  common.layout = call.layout;
   Staged scratch(NULL, ByteVector(call.scratch_bytes, 0x5a), 0);
   if (call.scratch_bytes != 0) common.scratch = scratch.tensor();
   common.message = message;

@@ -19,25 +19,38 @@ inline std::int32_t Answer(const mlafuzz::CallResult& result,
   }
 }
 
+// Memory for the length of the process, which makes one call.
+inline void* Scratch(void*, std::size_t bytes) {
+  void* data = nullptr;
+  return cudaMalloc(&data, bytes) == cudaSuccess ? data : nullptr;
+}
+
 inline mlafuzz::LaunchContext ContextOf(const MlafuzzCall* call) {
   mlafuzz::LaunchContext context;
   context.schedule = kSchedule;
   context.stream = call->stream;
+  context.scratch = Scratch;
   return context;
 }
 
 inline std::int32_t EmbeddedWrite(const MlafuzzCall* call,
                                   const MlafuzzWrite* a) {
-  const mlafuzz::WriteArgs args = {mlafuzz::FP8_DS_MLA, a->kv_c, a->k_pe,
-                                   a->slot_mapping, a->cache};
+  const mlafuzz::WriteArgs args = {static_cast<mlafuzz::Layout>(call->layout),
+                                   a->kv_c, a->k_pe, a->slot_mapping, a->cache};
   return Answer(embedded_kernel.kernels.write(args, ContextOf(call)), call);
 }
 
 inline std::int32_t EmbeddedGather(const MlafuzzCall* call,
                                    const MlafuzzGather* a) {
-  const mlafuzz::GatherArgs args = {
-      mlafuzz::FP8_DS_MLA, a->cache,    a->dst,        a->block_table,
-      a->workspace_starts, a->seq_lens, a->seq_starts, a->nope != 0};
+  const mlafuzz::GatherArgs args = {static_cast<mlafuzz::Layout>(call->layout),
+                                    a->cache,
+                                    a->dst,
+                                    a->block_table,
+                                    a->workspace_starts,
+                                    a->seq_lens,
+                                    a->seq_starts,
+                                    a->nope != 0,
+                                    a->dst_scales};
   return Answer(embedded_kernel.kernels.gather(args, ContextOf(call)), call);
 }
 
@@ -47,6 +60,23 @@ inline std::int32_t EmbeddedConvert(const MlafuzzCall* call,
                                      a->block_table, a->token_indices,
                                      a->out,         a->valid_count};
   return Answer(embedded_kernel.kernels.convert(args, ContextOf(call)), call);
+}
+
+inline std::int32_t EmbeddedDecode(const MlafuzzCall* call,
+                                   const MlafuzzDecode* a) {
+  const mlafuzz::DecodeArgs args = {static_cast<mlafuzz::Layout>(call->layout),
+                                    a->cache,
+                                    a->q,
+                                    a->indices,
+                                    a->lengths,
+                                    a->sinks,
+                                    a->out,
+                                    a->lse,
+                                    a->softmax_scale,
+                                    a->splits,
+                                    a->declared_topk,
+                                    a->query_length};
+  return Answer(embedded_kernel.kernels.decode(args, ContextOf(call)), call);
 }
 
 }  // namespace
@@ -63,5 +93,6 @@ const MlafuzzTarget* mlafuzz_target(void) {
   if (embedded_kernel.kernels.convert != nullptr) {
     target.convert = EmbeddedConvert;
   }
+  if (embedded_kernel.kernels.decode != nullptr) target.decode = EmbeddedDecode;
   return &target;
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
@@ -22,9 +23,6 @@ constexpr EmbeddedFile kFiles[] = {
 
 constexpr char kShim[] =
 #include "fuzz/campaign/reproducer/kernel_shim.inc"
-    ;
-constexpr char kChecksShim[] =
-#include "fuzz/campaign/reproducer/kernel_checks_shim.inc"
     ;
 constexpr char kGlue[] =
 #include "fuzz/campaign/reproducer/kernel_glue.inc"
@@ -50,38 +48,59 @@ std::string Slice(absl::string_view path, absl::string_view first,
   return out;
 }
 
-// Puts each file in the place of its first #include. Those that would lead to
-// the rest of the project have something smaller in their place.
+bool IsDecode(absl::string_view path) {
+  return absl::StartsWith(path, "kernels/decode/");
+}
+
+// Puts each file in the place of its first #include, and what a header declares
+// behind it. Those that would lead to the rest of the project have something
+// smaller in their place.
 class Inliner {
  public:
+  // `root`: the file that the kernel is in. Of a decode's, only the
+  // declarations of other kernels' checks are wanted.
+  explicit Inliner(absl::string_view root)
+      : decodes_(IsDecode(root)),
+        calls_builtin_(absl::StrContains(TextOf(root), "RunDecode(")) {}
+
   std::string Inline(absl::string_view path) {
     if (!seen_.insert(std::string(path)).second) return "";
+    // What is there already, or is not wanted: DLPack's declarations; the host
+    // backend, which nvcc does not read.
+    if (path == "dlpack/dlpack.h" ||
+        absl::StartsWith(path, "kernels/simt/host_")) {
+      return "";
+    }
+    if (absl::StartsWith(path, "corpus/") || absl::StartsWith(path, "absl/")) {
+      return seen_.insert("shim").second ? kShim : "";
+    }
     if (path == "kernels/target_set.h") {
       return absl::StrCat(
-          kShim, "namespace mlafuzz {\n",
+          Inline("corpus/"), "namespace mlafuzz {\n",
           Slice(path, "// Where and how a call runs.", "class ForeignTarget"),
           "}  // namespace mlafuzz\n");
     }
-    if (path == "kernels/host_checks.h") {
-      return absl::StrCat(
-          Inline("kernels/params.h"), Inline("kernels/target_set.h"),
-          kChecksShim,
-          Slice("kernels/host_checks.cc",
-                "kernels::WriterParams ToParams(const WriteArgs& args) {",
-                "}  // namespace mlafuzz"),
-          "}  // namespace mlafuzz\n");
+    std::string out = InlineText(path);
+    // One part of what a decode's and the others' checks are made of has the
+    // same names.
+    const bool others = path == "kernels/host_checks.h" ||
+                        path == "kernels/tensor_checks.h" ||
+                        path == "kernels/layouts/page_checks.h";
+    if ((others && !decodes_) || path == "kernels/decode/checks.h") {
+      absl::StrAppend(
+          &out, Inline(absl::StrCat(absl::StripSuffix(path, ".h"), ".cc")));
     }
-    // nvcc does not read what the host backend includes.
-    if (absl::StartsWith(path, "kernels/simt/host_")) return "";
-    if (TextOf(path).empty()) missing_ = std::string(path);
-    std::string out;
-    for (const absl::string_view line : absl::StrSplit(TextOf(path), '\n')) {
-      absl::string_view name = line;
-      if (!absl::ConsumePrefix(&name, "#include \"")) {
-        absl::StrAppend(&out, line, "\n");
-        continue;
-      }
-      absl::StrAppend(&out, Inline(name.substr(0, name.find('"'))));
+    if (path == "kernels/decode/decode.h") {
+      // Those that only promise what builtin does need no builtin.
+      absl::StrAppend(
+          &out, calls_builtin_ ? Inline("kernels/decode/decode.cc")
+                : seen_.count("kernels/decode/decode.cc") != 0
+                    ? ""
+                    : "namespace mlafuzz {\nContract DecodeContractOf(const "
+                      "DecodeOptions&) {\n  return Contract();\n}\n}\n");
+    }
+    if (path == "kernels/decode/mutants/twin.h") {
+      absl::StrAppend(&out, Inline("kernels/decode/mutants/adjusted.cc"));
     }
     return out;
   }
@@ -90,6 +109,41 @@ class Inliner {
   const std::string& missing() const { return missing_; }
 
  private:
+  std::string InlineText(absl::string_view path) {
+    if (TextOf(path).empty()) missing_ = std::string(path);
+    std::string out;
+    bool skips = false;  // the lines of a function's body
+    for (const absl::string_view line : absl::StrSplit(TextOf(path), '\n')) {
+      if (skips) {
+        skips = line != "}";
+        continue;
+      }
+      absl::string_view name = line;
+      if (absl::ConsumePrefix(&name, "#include \"")) {
+        absl::StrAppend(&out, Inline(name.substr(0, name.find('"'))));
+        continue;
+      }
+      if (!absl::EndsWith(line, " {")) {
+        absl::StrAppend(
+            &out, absl::StrReplaceAll(line, {{"absl::", "words::"}}), "\n");
+        continue;
+      }
+      // What a kernel promises is made of messages of this project.
+      if (absl::StartsWith(line, "Contract ")) {
+        absl::StrAppend(&out, line, " return Contract(); }\n");
+        skips = true;
+      } else if (absl::StartsWith(line, "ReaderSide::") ||
+                 absl::StartsWith(line, "void SetArithmetic(")) {
+        skips = true;
+      } else {
+        absl::StrAppend(&out, line, "\n");
+      }
+    }
+    return out;
+  }
+
+  const bool decodes_;
+  const bool calls_builtin_;
   std::set<std::string> seen_;
   std::string missing_;
 };
@@ -104,8 +158,11 @@ absl::StatusOr<std::string> KernelSource(absl::string_view target,
         !absl::StrContains(file.text, quoted)) {
       continue;
     }
-    Inliner inliner;
+    Inliner inliner(file.path);
     std::string out = inliner.Inline(file.path);
+    // Glue speaks of decodes, too.
+    absl::StrAppend(&out, inliner.Inline("kernels/compiled_target.h"),
+                    inliner.Inline("kernels/decode/compiled_decode.h"));
     if (!inliner.missing().empty()) {
       return absl::NotFoundError(absl::StrCat(
           target, " includes ", inliner.missing(), ", which is not embedded"));
@@ -113,27 +170,32 @@ absl::StatusOr<std::string> KernelSource(absl::string_view target,
     absl::StrAppend(&out, "namespace {\n",
                     "const std::uint64_t kSchedule = ", schedule,
                     "u;\nconst char kEmbeddedKernel[] = ", quoted,
-                    ";\nstd::vector<mlafuzz::CompiledTarget> "
+                    ";\nmlafuzz::CompiledTarget OfDecode(const "
+                    "mlafuzz::CompiledDecode& one) {\n"
+                    "  mlafuzz::CompiledTarget target = {one.name, one.what, "
+                    "{}};\n  target.kernels.decode = one.decode;\n"
+                    "  return target;\n}\n"
+                    "std::vector<mlafuzz::CompiledTarget> "
                     "EmbeddedKernels() {\n"
                     "  std::vector<mlafuzz::CompiledTarget> all;\n");
     const std::string text = file.text;
     const std::regex maker(
-        "\\n(CompiledTarget|std::vector<CompiledTarget>) (\\w+)\\(\\) \\{");
+        "\\n(std::vector<)?Compiled(Target|Decode)>? (\\w+)\\(\\) \\{");
     for (std::sregex_iterator it(text.begin(), text.end(), maker), end;
          it != end; ++it) {
-      const std::string name = (*it)[2];
-      if ((*it)[1] == "CompiledTarget") {
-        absl::StrAppend(&out, "  all.push_back(mlafuzz::", name, "());\n");
-      } else {
-        absl::StrAppend(&out, "  for (const auto& one : mlafuzz::", name,
-                        "()) all.push_back(one);\n");
-      }
+      const std::string one = (*it)[2] == "Decode" ? "OfDecode(one)" : "one";
+      const std::string made = absl::StrCat("mlafuzz::", (*it)[3].str(), "()");
+      absl::StrAppend(
+          &out,
+          (*it)[1].matched
+              ? absl::StrCat("  for (const auto& one : ", made, ")")
+              : absl::StrCat("  {\n    const auto one = ", made, ";\n  "),
+          "  all.push_back(", one, ");\n", (*it)[1].matched ? "" : "  }\n");
     }
     absl::StrAppend(&out, "  return all;\n}\n}  // namespace\n", kGlue);
     return out;
   }
-  return absl::NotFoundError(absl::StrCat(
-      "no source of writer, gather or index conversion has ", target));
+  return absl::NotFoundError(absl::StrCat("no source of kernels has ", target));
 }
 
 }  // namespace mlafuzz

@@ -11,6 +11,8 @@
 #include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/reproducer/byte_pieces.h"
 #include "fuzz/campaign/reproducer/kernel_source.h"
+#include "fuzz/campaign/reproducer/python_source.h"
+#include "kernels/target.h"
 
 namespace mlafuzz {
 namespace {
@@ -50,8 +52,10 @@ int Bits(const std::string& dtype) {
 // Tables of one buffer and the line that names them.
 class BufferText {
  public:
-  BufferText(int number, const Evidence::Buffer& buffer)
-      : buffer_(buffer), suffix_(absl::StrCat(number)) {}
+  BufferText(int number, const Evidence& evidence)
+      : buffer_(evidence.buffers(number)),
+        strides_(CallStrides(evidence, buffer_)),
+        suffix_(absl::StrCat(number)) {}
 
   void Run(std::string* tables, std::string* lines, std::size_t* bytes) {
     const bool bounded = !buffer_.lowest().empty();
@@ -75,7 +79,7 @@ class BufferText {
     absl::StrAppend(
         lines, "    {\"", buffer_.name(), "\", ", TypeCode(buffer_.dtype()),
         ", ", Bits(buffer_.dtype()), ", ", buffer_.shape_size(), ", {",
-        Three(buffer_.shape()), "}, {", Three(buffer_.strides()), "}, ",
+        Three(buffer_.shape()), "}, {", Three(strides_), "}, ",
         buffer_.origin(), ", ", buffer_.misalignment(), ", ", before.size(),
         ",\n     {kBefore", suffix_, ", ", FoldBytes(before).size(), "}, {",
         n == 0 ? "NULL" : "kExpected" + suffix_, ", ", n, "}, ",
@@ -91,7 +95,7 @@ class BufferText {
     std::string text;
     for (int i = 0; i < 3; ++i) {
       absl::StrAppend(&text, i == 0 ? "" : ", ",
-                      i < numbers.size() ? numbers.Get(i) : 1);
+                      i < static_cast<int>(numbers.size()) ? numbers[i] : 1);
     }
     return text;
   }
@@ -135,6 +139,7 @@ class BufferText {
   }
 
   const Evidence::Buffer& buffer_;
+  const std::vector<std::int64_t> strides_;
   const std::string suffix_;
 };
 
@@ -155,6 +160,8 @@ std::string HeadText(ReproducerKind kind, const ReproducerText& text) {
                          " -lgtest -lgtest_main -ldl -o test && "
                          "MLAFUZZ_LIBRARY=... ./test");
       break;
+    case ReproducerKind::kPython:
+      break;  // python_source.cc
   }
   return absl::StrCat(
       "// ", text.id, "\n//\n", Comment(text.cause),
@@ -191,6 +198,17 @@ std::string MainText(ReproducerKind kind, const std::string& id) {
 
 }  // namespace
 
+std::vector<std::int64_t> CallStrides(const Evidence& evidence,
+                                      const Evidence::Buffer& buffer) {
+  std::vector<std::int64_t> strides(buffer.strides().begin(),
+                                    buffer.strides().end());
+  const bool split = evidence.layout() >= MLAFUZZ_LAYOUT_DSV4_FOOTER_584;
+  if (split && buffer.name() == "cache" && strides.size() == 3) {
+    strides[1] = buffer.shape(2);
+  }
+  return strides;
+}
+
 const char* ReproducerKindName(ReproducerKind kind) {
   switch (kind) {
     case ReproducerKind::kCxx:
@@ -199,6 +217,8 @@ const char* ReproducerKindName(ReproducerKind kind) {
       return "cuda";
     case ReproducerKind::kTest:
       return "gtest";
+    case ReproducerKind::kPython:
+      return "python";
   }
   return "?";
 }
@@ -211,6 +231,8 @@ const char* ReproducerFile(ReproducerKind kind) {
       return "repro.cu";
     case ReproducerKind::kTest:
       return "regression_test.cc";
+    case ReproducerKind::kPython:
+      return "repro.py";
   }
   return "?";
 }
@@ -221,11 +243,11 @@ absl::StatusOr<std::string> ReproducerSource(ReproducerKind kind,
   if (!evidence.error().empty() || evidence.buffers().empty()) {
     return absl::FailedPreconditionError(evidence.error());
   }
+  if (kind == ReproducerKind::kPython) return PythonSource(evidence, text);
   std::string tables, lines;
   std::size_t bytes = 0;
-  int number = 0;
-  for (const Evidence::Buffer& buffer : evidence.buffers()) {
-    BufferText(number++, buffer).Run(&tables, &lines, &bytes);
+  for (int number = 0; number < evidence.buffers_size(); ++number) {
+    BufferText(number, evidence).Run(&tables, &lines, &bytes);
     if (bytes > kMostReproducerBytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("the call has more than ", kMostReproducerBytes >> 10,
@@ -242,7 +264,8 @@ absl::StatusOr<std::string> ReproducerSource(ReproducerKind kind,
   const std::string call = absl::StrCat(
       "static const Buffer kBuffers[] = {\n", lines,
       "};\nstatic const Call kCall = {\n    \"", evidence.kernel(), "\",\n    ",
-      "\"", absl::CEscape(text.library), "\",\n    ", text.seconds, ", ",
+      std::max(evidence.layout(), 1u), ", \"", absl::CEscape(text.library),
+      "\",\n    ", text.seconds, ", ",
       evidence.should_end() == "refused" ? "true" : "false", ", kBuffers, ",
       evidence.buffers_size(), ", ", evidence.page_size(), ", ",
       evidence.nope() ? "true" : "false", ", ",

@@ -16,6 +16,7 @@
 #include "fuzz/campaign/process.h"
 #include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
+#include "kernels/foreign/python.h"
 
 namespace mlafuzz {
 namespace {
@@ -26,6 +27,11 @@ using Clock = std::chrono::steady_clock;
 constexpr char kPath[] =
     "PATH=/usr/local/cuda/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:"
     "/usr/bin:/sbin:/bin";
+
+// An interpreter and its numpy, in a line.
+constexpr char kPythonVersion[] =
+    "import sys, numpy; print('Python', sys.version.split()[0] + ', numpy', "
+    "numpy.__version__)";
 
 std::string FindProgram(std::initializer_list<const char*> names) {
   const char* path = std::getenv("PATH");
@@ -41,7 +47,10 @@ std::string FindProgram(std::initializer_list<const char*> names) {
   return "";
 }
 
-std::string FindCompiler(ReproducerKind kind) {
+std::string FindCompiler(ReproducerKind kind, const std::string& interpreter) {
+  if (kind == ReproducerKind::kPython) {
+    return FindInterpreter(interpreter).value_or("");
+  }
   return kind == ReproducerKind::kCuda ? FindProgram({"nvcc"})
                                        : FindProgram({"c++", "g++", "clang++"});
 }
@@ -90,6 +99,8 @@ std::vector<std::string> BuildCommand(ReproducerKind kind,
     case ReproducerKind::kTest:
       return {compiler, "-std=c++17", file, "-lgtest", "-lgtest_main",
               "-ldl",   "-pthread",   "-o", "repro"};
+    case ReproducerKind::kPython:
+      break;  // nothing is built
   }
   return {};
 }
@@ -97,22 +108,31 @@ std::vector<std::string> BuildCommand(ReproducerKind kind,
 }  // namespace
 
 Verification VerifyReproducer(ReproducerKind kind, absl::string_view source,
-                              Clock::time_point until) {
+                              Clock::time_point until,
+                              const std::string& interpreter) {
   Verification result;
-  const std::string compiler = FindCompiler(kind);
+  const bool script = kind == ReproducerKind::kPython;
+  const char* const done = script ? "run" : "built";
+  const std::string compiler = FindCompiler(kind, interpreter);
   if (compiler.empty()) {
-    result.words = absl::StrCat("not built: no ",
-                                kind == ReproducerKind::kCuda ? "nvcc" : "c++",
+    result.words = absl::StrCat("not ", done, ": no ",
+                                script                          ? "Python"
+                                : kind == ReproducerKind::kCuda ? "nvcc"
+                                                                : "c++",
                                 " was found");
     return result;
   }
   const auto folder = ScratchFolder::Create();
   if (!folder.ok()) {
-    result.words =
-        absl::StrCat("not built: ", std::string(folder.status().message()));
+    result.words = absl::StrCat("not ", done, ": ",
+                                std::string(folder.status().message()));
     return result;
   }
-  const auto version = RunClean(folder->path(), {compiler, "--version"}, until);
+  const auto version =
+      RunClean(folder->path(),
+               script ? std::vector<std::string>{compiler, "-c", kPythonVersion}
+                      : std::vector<std::string>{compiler, "--version"},
+               until);
   if (version.ok()) {
     // nvcc's first line is its name, its last but one the release.
     const std::vector<std::string> lines =
@@ -125,27 +145,36 @@ Verification VerifyReproducer(ReproducerKind kind, absl::string_view source,
   const absl::Status written = WriteFileAtomically(
       absl::StrCat(folder->path(), "/", ReproducerFile(kind)), source);
   if (!written.ok()) {
-    result.words = absl::StrCat("not built: ", std::string(written.message()));
-    return result;
-  }
-  const auto built =
-      RunClean(folder->path(), BuildCommand(kind, compiler), until);
-  if (!built.ok()) {
     result.words =
-        absl::StrCat("not built: ", std::string(built.status().message()));
+        absl::StrCat("not ", done, ": ", std::string(written.message()));
     return result;
   }
-  if (built->exit.code != 0 || built->exit.signal != 0) {
-    result.words =
-        absl::StrCat("not built by ", compiler, ": ", FirstLine(built->output));
-    return result;
+  if (!script) {
+    const auto built =
+        RunClean(folder->path(), BuildCommand(kind, compiler), until);
+    if (!built.ok()) {
+      result.words =
+          absl::StrCat("not built: ", std::string(built.status().message()));
+      return result;
+    }
+    if (built->exit.code != 0 || built->exit.signal != 0) {
+      result.words = absl::StrCat("not built by ", compiler, ": ",
+                                  FirstLine(built->output));
+      return result;
+    }
   }
+  // "built with g++ 12", "run by Python 3.11".
+  const std::string with =
+      absl::StrCat(script ? "run by " : "built with ", result.compiler);
+  const std::vector<std::string> command =
+      script ? std::vector<std::string>{compiler, ReproducerFile(kind)}
+             : std::vector<std::string>{"./repro"};
   for (int i = 0; i < kVerifyRuns; ++i) {
-    const auto run = RunClean(folder->path(), {"./repro"}, until);
+    const auto run = RunClean(folder->path(), command, until);
     if (!run.ok()) {
-      result.words = absl::StrCat("built with ", result.compiler, "; ",
-                                  std::string(run.status().message()),
-                                  " before it had run ", kVerifyRuns, " times");
+      result.words =
+          absl::StrCat(with, "; ", std::string(run.status().message()),
+                       " before it had run ", kVerifyRuns, " times");
       return result;
     }
     if (i == 0) result.output = run->output;
@@ -153,16 +182,14 @@ Verification VerifyReproducer(ReproducerKind kind, absl::string_view source,
     const bool cannot_tell = absl::StrContains(run->output, "cannot tell\n");
     if (run->exit.code == 2 || cannot_tell) {
       result.words =
-          absl::StrCat("built with ", result.compiler,
-                       "; cannot tell here: ", FirstLine(run->output));
+          absl::StrCat(with, "; cannot tell here: ", FirstLine(run->output));
       return result;
     }
     ++result.runs;
     result.failed += run->exit.code == 1 && run->exit.signal == 0 ? 1 : 0;
   }
   result.verified = result.failed == result.runs;
-  result.words = absl::StrCat("built with ", result.compiler,
-                              " in an empty folder, shows the bug in ",
+  result.words = absl::StrCat(with, " in an empty folder, shows the bug in ",
                               result.failed, " of ", result.runs, " runs");
   return result;
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "fuzz/campaign/reproducer/source.h"
@@ -115,6 +116,97 @@ TEST(Reproducer, IsAGoogleTestToo) {
   EXPECT_NE(wrong.output.find("KvCacheRegression.ConvertCrash"),
             std::string::npos)
       << wrong.output;
+}
+
+// A module whose convert has `body`; with numpy's Python.
+Verification VerifyModule(const std::string& name, const std::string& body) {
+  const std::string path =
+      std::string(std::getenv("TEST_TMPDIR")) + "/" + name + ".py";
+  std::ofstream(path)
+      << "import ctypes, os, time\n"
+      << "import mlafuzz\n"
+      << "def convert(request_ids, block_table, token_indices, "
+         "out, valid_count, page_size):\n"
+      << "    right = block_table[0, token_indices // page_size "
+         "% 2] * page_size + token_indices % page_size\n"
+      << "    right[token_indices < 0] = -1\n"
+      << body;
+  ReproducerText text;
+  text.id = "convert-crash";
+  text.cause = "hostile words: ''' \"\"\" \\\nimport os; os.abort()\n\xff";
+  text.case_text = "pool {}\n";
+  text.module = path;
+  text.environment = "tier host";
+  text.seconds = 2;
+  const auto source =
+      ReproducerSource(ReproducerKind::kPython, ThreeTokens(), text);
+  EXPECT_TRUE(source.ok()) << source.status();
+  const Verification result = VerifyReproducer(
+      ReproducerKind::kPython, *source,
+      Clock::now() + std::chrono::seconds(100), "/usr/bin/python3");
+  std::printf("%s: %s\n%s", name.c_str(), result.words.c_str(),
+              result.output.c_str());
+  return result;
+}
+
+struct ModuleFault {
+  const char* name;
+  const char* body;   // of the function
+  const char* words;  // that the script prints
+};
+
+class ModuleShows : public testing::TestWithParam<ModuleFault> {};
+
+TEST_P(ModuleShows, TheBug) {
+  const Verification result = VerifyModule(GetParam().name, GetParam().body);
+  EXPECT_TRUE(result.verified) << result.words;
+  EXPECT_EQ(result.failed, kVerifyRuns);
+  EXPECT_NE(result.output.find(GetParam().words), std::string::npos)
+      << result.output;
+  EXPECT_NE(result.output.find("the bug is there\n"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Each, ModuleShows,
+    testing::Values(
+        ModuleFault{"wrong", "    right[0, 0] = 9\n    out[...] = right\n",
+                    "out byte 0: expected 0x14, got 0x09"},
+        ModuleFault{"nothing", "    pass\n", "out: "},
+        ModuleFault{"raises", "    raise ValueError('no such luck')\n",
+                    "expected ok, got error (ValueError: no such luck)"},
+        ModuleFault{"refuses", "    raise mlafuzz.Refused('2 columns')\n",
+                    "expected ok, got refused (2 columns)"},
+        ModuleFault{"other_type", "    return right.astype('f4')\n",
+                    "expected int32 (3, 2), got float32 (3, 2)"},
+        ModuleFault{"exits", "    os._exit(0)\n",
+                    "expected to return, got exit(0)"},
+        ModuleFault{"dies", "    ctypes.string_at(8)\n",
+                    "expected to return, got signal 11"},
+        ModuleFault{"hangs", "    time.sleep(60)\n",
+                    "expected to return, got nothing in 2 s"},
+        ModuleFault{"writes_past",
+                    "    out[...] = right\n"
+                    "    ctypes.memset(out.ctypes.data + 40, 0, 4)\n",
+                    "4 bytes around out changed"},
+        ModuleFault{"writes_inputs",
+                    "    out[...] = right\n    block_table[0, 0] = 0\n",
+                    "block_table byte 0: expected 0x05, got 0x00"}),
+    [](const auto& fault) { return std::string(fault.param.name); });
+
+TEST(Reproducer, IsSilentOnARightModule) {
+  for (const char* body : {"    out[...] = right\n", "    return right\n"}) {
+    const Verification result = VerifyModule("right_module", body);
+    EXPECT_EQ(result.runs, kVerifyRuns) << result.words;
+    EXPECT_EQ(result.failed, 0) << result.output;
+    EXPECT_NE(result.compiler.find("numpy"), std::string::npos);
+  }
+}
+
+TEST(Reproducer, CannotTellWhereAModuleSkips) {
+  const Verification result =
+      VerifyModule("skips", "    raise mlafuzz.Skip('too wide')\n");
+  EXPECT_EQ(result.runs, 0);
+  EXPECT_NE(result.words.find("too wide"), std::string::npos) << result.words;
 }
 
 TEST(Reproducer, HasNoPlaceForEverything) {

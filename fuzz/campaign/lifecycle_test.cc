@@ -1,0 +1,178 @@
+#include "fuzz/campaign/lifecycle.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string Folder(const std::string& name) {
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+  fs::remove_all(path);
+  fs::create_directories(path);
+  return path;
+}
+
+std::string CaseOf(int slot) {
+  Case c;
+  c.mutable_pool()->set_page_size(1);
+  c.mutable_pool()->set_pages(9);
+  c.add_steps()->mutable_write()->mutable_slots()->add_values(slot);
+  return CanonicalBinary(c);
+}
+
+constexpr char kTail[] = "writer/writer.tail=TAIL_UNCHANGED";
+const SeenCause kSeen = {
+    kTail, "writer", "a stale tail", {CaseOf(0), CaseOf(3)}};
+
+// One campaign: what it saw, and the causes that fail when they are rerun.
+KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
+                    bool fails, const std::string& targets = "--target=lib:x") {
+  auto lifecycle = Lifecycle::Open(out);
+  EXPECT_TRUE(lifecycle.ok()) << lifecycle.status();
+  lifecycle->Probe(
+      targets,
+      [&](const std::string&, const std::string& key) -> absl::StatusOr<bool> {
+        EXPECT_EQ(key, kTail);
+        return fails;
+      });
+  const absl::Status updated = lifecycle->Update(targets, "2026-11-30", seen);
+  EXPECT_TRUE(updated.ok()) << updated;
+  EXPECT_EQ(lifecycle->causes().size(), 1u);
+  const KnownCause cause = lifecycle->causes()[0];
+  // What is on the disk is what it says.
+  auto again = Lifecycle::Open(out);
+  EXPECT_EQ(again->causes().size(), 1u);
+  EXPECT_EQ(again->causes()[0].stage, cause.stage);
+  EXPECT_EQ(again->causes()[0].passes, cause.passes);
+  EXPECT_EQ(again->causes()[0].examples, cause.examples);
+  return cause;
+}
+
+TEST(Lifecycle, MovesOnAndBack) {
+  const std::string out = Folder("moves");
+  KnownCause cause = Campaign(out, {kSeen}, false);
+  EXPECT_EQ(cause.news, "new");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_EQ(cause.examples, 2u);
+  cause = Campaign(out, {}, true);
+  EXPECT_EQ(cause.news, "still failing");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  cause = Campaign(out, {}, false);
+  EXPECT_EQ(cause.news, "gone");
+  EXPECT_EQ(cause.stage, Stage::kIncubating);
+  cause = Campaign(out, {}, false);
+  EXPECT_EQ(cause.news, "passes");
+  EXPECT_EQ(cause.stage, Stage::kIncubating);
+  cause = Campaign(out, {}, false);
+  EXPECT_EQ(cause.stage, Stage::kRegression);
+  EXPECT_EQ(cause.passes, kPassesToRest);
+  EXPECT_TRUE(fs::exists(out + "/regression/" + cause.id + "/examples"));
+  EXPECT_FALSE(fs::exists(out + "/crashing/" + cause.id));
+  cause = Campaign(out, {}, true);
+  EXPECT_EQ(cause.news, "back");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_EQ(cause.passes, 0);
+}
+
+TEST(Lifecycle, ComesBackByAFindingWithEveryExample) {
+  const std::string out = Folder("back");
+  Campaign(out, {kSeen}, false);
+  for (int i = 0; i < kPassesToRest; ++i) Campaign(out, {}, false);
+  SeenCause more = kSeen;
+  more.cases = {CaseOf(3), CaseOf(7)};
+  const KnownCause cause = Campaign(out, {more}, false);
+  EXPECT_EQ(cause.news, "back");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_EQ(cause.examples, 3u);
+}
+
+TEST(Lifecycle, LeavesWhatIsOfOtherTargets) {
+  const std::string out = Folder("targets");
+  Campaign(out, {kSeen}, false);
+  const KnownCause cause = Campaign(out, {}, false, "--target=lib:y");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_EQ(cause.passes, 0);
+  // The same cause of another target is another.
+  auto lifecycle = Lifecycle::Open(out);
+  ASSERT_TRUE(lifecycle->Update("--target=lib:y", "2026-11-30", {kSeen}).ok());
+  ASSERT_EQ(lifecycle->causes().size(), 2u);
+  EXPECT_NE(lifecycle->causes()[0].id, lifecycle->causes()[1].id);
+}
+
+TEST(Lifecycle, StaysWhereNothingIsKnown) {
+  const std::string out = Folder("unknown");
+  Campaign(out, {kSeen}, false);
+  auto lifecycle = Lifecycle::Open(out);
+  lifecycle->Probe(
+      "--target=lib:x",
+      [](const std::string&, const std::string&) -> absl::StatusOr<bool> {
+        return absl::CancelledError("the time was up");
+      });
+  ASSERT_TRUE(lifecycle->Update("--target=lib:x", "2026-11-30", {}).ok());
+  EXPECT_EQ(lifecycle->causes()[0].news, "not run: the time was up");
+  EXPECT_EQ(lifecycle->causes()[0].stage, Stage::kCrashing);
+  EXPECT_EQ(lifecycle->causes()[0].passes, 0);
+}
+
+TEST(Lifecycle, RefusesADamagedCauseByName) {
+  const std::string out = Folder("damaged");
+  const KnownCause cause = Campaign(out, {kSeen}, false);
+  const std::string path = out + "/crashing/" + cause.id + "/cause.json";
+  const std::string whole = *ReadFile(path);
+  for (const std::string& text :
+       {std::string(), whole.substr(0, whole.size() / 2), std::string("[]"),
+        std::string("{}"), std::string("\xff\xfe"),
+        std::string("{\"passes\": 1e99}")}) {
+    std::ofstream(path) << text;
+    const auto lifecycle = Lifecycle::Open(out);
+    ASSERT_FALSE(lifecycle.ok()) << text;
+    EXPECT_NE(std::string(lifecycle.status().message()).find(path),
+              std::string::npos)
+        << lifecycle.status();
+  }
+}
+
+// A folder that was being made is none, and what is no cause stays.
+TEST(Lifecycle, ForgetsWhatWasNotFinished) {
+  const std::string out = Folder("unfinished");
+  const std::string half = out + "/crashing/.new-writer-tail/examples";
+  fs::create_directories(half);
+  fs::create_directories(out + "/crashing/my notes");
+  std::ofstream(out + "/regression") << "a file of that name";
+  auto lifecycle = Lifecycle::Open(out);
+  ASSERT_TRUE(lifecycle.ok()) << lifecycle.status();
+  EXPECT_TRUE(lifecycle->causes().empty());
+  EXPECT_FALSE(fs::exists(half));
+  EXPECT_TRUE(fs::exists(out + "/crashing/my notes"));
+}
+
+// Nothing is lost where it cannot move.
+TEST(Lifecycle, SaysWhatCannotBeWritten) {
+  const std::string out = Folder("blocked");
+  Campaign(out, {kSeen}, false);
+  std::ofstream(out + "/incubating") << "a file of that name";
+  auto lifecycle = Lifecycle::Open(out);
+  lifecycle->Probe("--target=lib:x",
+                   [](const std::string&, const std::string&) {
+                     return absl::StatusOr<bool>(false);
+                   });
+  const absl::Status updated =
+      lifecycle->Update("--target=lib:x", "2026-11-30", {});
+  EXPECT_FALSE(updated.ok());
+  EXPECT_NE(std::string(updated.message()).find("/incubating"),
+            std::string::npos)
+      << updated;
+  EXPECT_EQ(Lifecycle::Open(out)->causes()[0].stage, Stage::kCrashing);
+}
+
+}  // namespace
+}  // namespace mlafuzz
