@@ -128,8 +128,7 @@ Why WhyNotConvert(const StepImage& step) {
   const Tensor& ids = *step.Find(TensorId::kRequestIds);
   const Tensor& table = *step.Find(TensorId::kBlockTable);
   const Tensor* const counts = step.Find(TensorId::kValidCount);
-  if (ids.shape[0] != rows ||
-      step.Find(TensorId::kOut)->shape[0] != rows ||
+  if (ids.shape[0] != rows || step.Find(TensorId::kOut)->shape[0] != rows ||
       (counts != nullptr && counts->shape[0] != rows)) {
     return "lists of different lengths";
   }

@@ -45,8 +45,10 @@ class FusedCase {
  public:
   // At least one member, all of one FuseKey; slots and rows of each tensor
   // within the limits above together. Members must outlive this. Fills `image`:
-  // its `source` is the first member's, whose schedule is the call's.
-  FusedCase(std::vector<const CaseImage*> members, CaseImage* image);
+  // its `source` is the first member's, whose schedule is the call's. Here and
+  // below, `threads` share the work.
+  FusedCase(std::vector<const CaseImage*> members, CaseImage* image,
+            int threads = 1);
 
   const std::vector<const CaseImage*>& members() const { return members_; }
 
@@ -54,10 +56,20 @@ class FusedCase {
   // did. FailedPrecondition, with the reason, where that cannot be told: a call
   // did not end well, bytes changed that belong to no member, a guard or an
   // input is damaged, or a sanitizer reported something.
-  absl::StatusOr<std::vector<Observation>> Split(
-      const CaseImage& image, const Observation& fused) const;
+  absl::StatusOr<std::vector<Observation>> Split(const CaseImage& image,
+                                                 const Observation& fused,
+                                                 int threads = 1) const;
 
  private:
+  // Slots, pages, requests and first rows of member `m` in the step's tensors.
+  void MoveNumbers(std::size_t number, std::size_t m, StepImage& step) const;
+  // Of an output: no byte changed that is no member's.
+  bool GapsAreWhole(std::size_t number, std::size_t at, const Tensor& tensor,
+                    const std::vector<std::uint8_t>& bytes) const;
+  // What member `m` left.
+  Observation Part(const CaseImage& image, const Observation& fused,
+                   std::size_t m) const;
+
   std::vector<const CaseImage*> members_;
   // By member: its first page; by step, tensor and member: its first row.
   std::vector<std::int64_t> first_page_;

@@ -1,16 +1,15 @@
 #include "properties/fused/fused_checker.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <map>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "oracle/judge.h"
+#include "properties/fused/for_each.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -39,27 +38,6 @@ class Timer {
   double& seconds_;
   Clock::time_point start_ = Clock::now();
 };
-
-void ForEach(std::size_t n, int threads,
-             const std::function<void(std::size_t)>& body) {
-  // A thread costs more than a few cases.
-  constexpr std::size_t kPiece = 64;
-  const std::size_t most = (n + kPiece - 1) / kPiece;
-  const std::size_t workers =
-      std::min(most, static_cast<std::size_t>(std::max(threads, 1)));
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (;;) {
-      const std::size_t begin = next.fetch_add(kPiece);
-      if (begin >= n) return;
-      for (std::size_t i = begin; i < std::min(n, begin + kPiece); ++i) body(i);
-    }
-  };
-  std::vector<std::thread> others;
-  for (std::size_t t = 1; t < workers; ++t) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
-}
 
 bool AnyFails(const std::vector<Check>& checks) {
   return std::any_of(checks.begin(), checks.end(),
@@ -183,19 +161,22 @@ class Batch {
     call.members = std::move(members);
     ++counts_.calls;
     counts_.fused += call.members.size();
+    for (const StepImage& step : images_[call.members[0]].steps) {
+      counts_.shared[static_cast<std::size_t>(step.kernel)] +=
+          call.members.size() - 1;
+    }
     std::vector<const CaseImage*> images;
     for (const std::size_t i : call.members) images.push_back(&images_[i]);
     CaseImage image;
     std::optional<FusedCase> fused;
     {
       Timer timer(counts_.lay_seconds);
-      fused.emplace(std::move(images), &image);
+      fused.emplace(std::move(images), &image, options_.threads);
     }
     std::vector<Observation> observations;
     {
       Timer timer(counts_.run_seconds);
-      if (absl::Status s =
-              executor_.Run(targets_, {&image, 1}, &observations);
+      if (absl::Status s = executor_.Run(targets_, {&image, 1}, &observations);
           !s.ok()) {
         return s;
       }
@@ -204,7 +185,7 @@ class Batch {
         absl::UnknownError("not split");
     {
       Timer timer(counts_.lay_seconds);
-      seen = fused->Split(image, observations.at(0));
+      seen = fused->Split(image, observations.at(0), options_.threads);
     }
     for (const std::size_t i : call.members) {
       results_[i].together = call.members.size();
@@ -224,8 +205,8 @@ class Batch {
       ForEach(call.members.size(), options_.threads, [&](std::size_t m) {
         CaseResult& result = results_[call.members[m]].result;
         result.observation = std::move((*seen)[m]);
-        result.checks = Judge(contracts_, images_[call.members[m]],
-                              result.observation);
+        result.checks =
+            Judge(contracts_, images_[call.members[m]], result.observation);
       });
     }
     std::int64_t rows = 0;
@@ -235,7 +216,8 @@ class Batch {
       bool again = rows >= threshold;
       while (rows >= threshold) threshold *= 2;
       // Upper bits: relations are drawn from others.
-      again |= (CaseHash(*images_[i].source) >> 24) % options_.alone_one_in == 0;
+      again |=
+          (CaseHash(*images_[i].source) >> 24) % options_.alone_one_in == 0;
       State& state = states_[i];
       state.failed_fused = AnyFails(results_[i].result.checks);
       if (again || state.failed_fused) alone->push_back(i);
@@ -340,10 +322,9 @@ class Batch {
           !r.applies(targets_, contracts_, result.image)) {
         continue;
       }
-      if (absl::Status s =
-              r.run(targets_, executor_, contracts_, result.image,
-                    result.observation, CaseHash(*result.image.source),
-                    &result.checks);
+      if (absl::Status s = r.run(
+              targets_, executor_, contracts_, result.image, result.observation,
+              CaseHash(*result.image.source), &result.checks);
           !s.ok()) {
         return s;
       }

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_PROPERTIES_FUSED_FUSED_CHECKER_H_
 #define MLAFUZZ_PROPERTIES_FUSED_FUSED_CHECKER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,14 +18,15 @@
 namespace mlafuzz {
 
 struct FusedOptions {
-  std::size_t most_cases = 4096;                    // a call
+  std::size_t most_cases = 4096;                     // a call
   std::int64_t most_bytes = std::int64_t{64} << 20;  // a call, pool and tensors
   // One in so many of the fused cases is run alone, too: drawn from the case.
   std::uint64_t alone_one_in = 16;
   int threads = 1;  // that judge
   // Relations of cases that run alone.
-  std::function<CheckOptions(const Case&)> relations =
-      [](const Case&) { return CheckOptions(); };
+  std::function<CheckOptions(const Case&)> relations = [](const Case&) {
+    return CheckOptions();
+  };
   // Now and then, so that a watchdog sees life.
   std::function<void()> progress = [] {};
 };
@@ -37,10 +39,12 @@ struct FusedCounts {
   std::uint64_t untold = 0;      // calls of which members could not be told
   std::uint64_t only_fused = 0;  // cases that fail among others alone: findings
   std::uint64_t only_alone = 0;  // cases that fail without others alone
-  double lay_seconds = 0;        // laying cases out, and taking results apart
-  double run_seconds = 0;        // in the executor, of fused calls
-  double judge_seconds = 0;      // of fused cases
-  double alone_seconds = 0;      // of all that ran alone: run and judged
+  // By kernel: calls that were not made, since others were made with them.
+  std::array<std::uint64_t, kAllKernels.size()> shared = {};
+  double lay_seconds = 0;    // laying cases out, and taking results apart
+  double run_seconds = 0;    // in the executor, of fused calls
+  double judge_seconds = 0;  // of fused cases
+  double alone_seconds = 0;  // of all that ran alone: run and judged
 };
 
 struct FusedResult {

@@ -47,9 +47,8 @@ class Wrapped : public Target {
   }
   CallResult Write(const WriteArgs& args,
                    const LaunchContext& context) override {
-    return body_(args, [&](const WriteArgs& a) {
-      return Right()->Write(a, context);
-    });
+    return body_(
+        args, [&](const WriteArgs& a) { return Right()->Write(a, context); });
   }
 
  private:
@@ -165,8 +164,8 @@ TEST(FusedChecker, IsWhatEachCaseDoesAlone) {
   FusedCounts sum;
   std::map<Kernel, int> fused_of;
   for (const char* name :
-       {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4", "builtin:dsv4_1",
-        "builtin:indexer"}) {
+       {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4",
+        "builtin:dsv4_1", "builtin:indexer"}) {
     Checked run(SetOf(name), options);
     GeneratorOptions generator;
     const Contract& contract = run.targets.For(Kernel::kWriter)->contract();
@@ -176,12 +175,10 @@ TEST(FusedChecker, IsWhatEachCaseDoesAlone) {
     Cases cases;
     cases.Generate(run.checker.contracts(), generator, 1, 250, 7);
     if (generator.layout == FP8_DS_MLA) {
-      cases.Generate(run.checker.contracts(),
-                     {.writer = false,
-                      .gather = false,
-                      .convert = false,
-                      .decode = true},
-                     1, 40, 5);
+      cases.Generate(
+          run.checker.contracts(),
+          {.writer = false, .gather = false, .convert = false, .decode = true},
+          1, 40, 5);
     }
     const std::vector<CaseImage> images = cases.Images();
     run.Check(images);
@@ -196,11 +193,9 @@ TEST(FusedChecker, IsWhatEachCaseDoesAlone) {
           << name << "\n"
           << FormatCaseText(*images[i].source);
       for (const StepImage& step : images[i].steps) {
-        const auto validity =
-            Classify(*run.checker.contracts()[static_cast<std::size_t>(
-                         step.kernel)],
-                     images[i],
-                     static_cast<int>(&step - images[i].steps.data()));
+        const auto validity = Classify(
+            *run.checker.contracts()[static_cast<std::size_t>(step.kernel)],
+            images[i], static_cast<int>(&step - images[i].steps.data()));
         ASSERT_EQ(validity.validity, Validity::kValid);
       }
     }
@@ -251,9 +246,9 @@ CallResult WrongInLargeBatches(
   if (Tokens(args) < 64) return result;
   // The last row of the tile of 64 tokens.
   std::int64_t slot;
-  std::memcpy(&slot,
-              static_cast<const std::uint8_t*>(args.slot_mapping->data) + 63 * 8,
-              sizeof slot);
+  std::memcpy(
+      &slot, static_cast<const std::uint8_t*>(args.slot_mapping->data) + 63 * 8,
+      sizeof slot);
   if (slot < 0) return result;
   const DLTensor& cache = *args.cache;
   static_cast<std::uint8_t*>(
@@ -314,11 +309,10 @@ TEST(FusedChecker, WhoIsWrongAloneIsToBlameForOthers) {
     const CallResult result = right(args);
     for (std::int64_t i = 0; i < Tokens(args); ++i) {
       std::int64_t slot;
-      std::memcpy(
-          &slot, static_cast<std::uint8_t*>(args.slot_mapping->data) + 8 * i,
-          sizeof slot);
+      std::memcpy(&slot,
+                  static_cast<std::uint8_t*>(args.slot_mapping->data) + 8 * i,
+                  sizeof slot);
       if (slot < 0) *static_cast<std::uint8_t*>(args.cache->data) ^= 1;
-
     }
     return result;
   }));
@@ -360,7 +354,8 @@ TEST(FusedChecker, OneBadAccessOfFourThousand) {
   for (std::size_t i = 0; i < 4096; ++i) {
     Case c = OneToken(i);
     if (i == kBad) {
-      SetBits& set = *c.mutable_steps(0)->mutable_write()->mutable_kv_c()->add_set();
+      SetBits& set =
+          *c.mutable_steps(0)->mutable_write()->mutable_kv_c()->add_set();
       set.set_at(0);
       set.set_bits(0x7f41);
     }
@@ -404,7 +399,8 @@ TEST(FusedChecker, OneRefusalCountsAgainstNobody) {
 TEST(FusedChecker, HarmThatIsNobodysIsAFindingToo) {
   Checked run(SetOf([](const WriteArgs& args, const auto& right) {
     const CallResult result = right(args);
-    if (Tokens(args) >= 32) static_cast<std::uint8_t*>(args.cache->data)[-1] ^= 1;
+    if (Tokens(args) >= 32)
+      static_cast<std::uint8_t*>(args.cache->data)[-1] ^= 1;
     return result;
   }));
   Cases cases;

@@ -59,14 +59,14 @@ absl::Status Fused::Run(StepContext& context, Finding* finding) {
   const CaseImage one = OneStep(context);
   for (const std::int64_t copies : Copies(context, one)) {
     CaseImage image;
-    const FusedCase fused(std::vector<const CaseImage*>(
-                              static_cast<std::size_t>(copies), &one),
-                          &image);
+    const FusedCase fused(
+        std::vector<const CaseImage*>(static_cast<std::size_t>(copies), &one),
+        &image);
     const std::string where = absl::StrCat(copies, " copies in one call: ");
     // Not by Rerun(): what explains a call of many rows is no cause of its own.
     std::vector<Observation> observations;
-    if (absl::Status s = context.executor.Run(context.targets, {&image, 1},
-                                              &observations);
+    if (absl::Status s =
+            context.executor.Run(context.targets, {&image, 1}, &observations);
         !s.ok()) {
       return s;
     }
