@@ -57,6 +57,7 @@ absl::Status RunRelations(const TargetSet& targets, Executor& executor,
                                    .Stream(CaseHash(*result.image.source));
   std::vector<const Relation*> chosen;
   for (const Relation& r : AllRelations()) {
+    if (r.only_asked && !options.all_relations) continue;
     if (r.applies(targets, contracts, result.image)) chosen.push_back(&r);
   }
   if (!options.all_relations) {
@@ -105,10 +106,7 @@ absl::Status CaseChecker::CheckCases(absl::Span<const Case* const> cases,
                                      const CheckOptions& options,
                                      std::vector<CaseResult>* results) {
   results->clear();
-  results->resize(cases.size());
-  const Contracts contracts = this->contracts();
   std::vector<CaseImage> images;
-  std::vector<std::size_t> sent;
   images.reserve(cases.size());
   for (std::size_t i = 0; i < cases.size(); ++i) {
     absl::StatusOr<CaseImage> image = BuildImage(*cases[i]);
@@ -119,35 +117,52 @@ absl::Status CaseChecker::CheckCases(absl::Span<const Case* const> cases,
               ? std::string(image.status().message())
               : absl::StrCat("case ", i, ": ", image.status().message()));
     }
+    images.push_back(*std::move(image));
+  }
+  return CheckImages(std::move(images),
+                     std::vector<CheckOptions>(cases.size(), options), results);
+}
+
+absl::Status CaseChecker::CheckImages(std::vector<CaseImage> images,
+                                      absl::Span<const CheckOptions> options,
+                                      std::vector<CaseResult>* results) {
+  results->clear();
+  results->resize(images.size());
+  const Contracts contracts = this->contracts();
+  std::vector<CaseImage> to_run;
+  std::vector<std::size_t> sent;
+  to_run.reserve(images.size());
+  for (std::size_t i = 0; i < images.size(); ++i) {
     CaseResult& result = (*results)[i];
-    if (!options.send_unspecified) {
-      result.checks = UnspecifiedChecks(contracts, *image);
+    if (!options[i].send_unspecified) {
+      result.checks = UnspecifiedChecks(contracts, images[i]);
       if (!result.checks.empty()) {
-        result.image = *std::move(image);
+        result.image = std::move(images[i]);
         continue;
       }
     }
-    images.push_back(*std::move(image));
+    to_run.push_back(std::move(images[i]));
     sent.push_back(i);
   }
   std::vector<Observation> observations;
-  if (absl::Status s = executor_.Run(targets_, images, &observations);
+  if (absl::Status s = executor_.Run(targets_, to_run, &observations);
       !s.ok()) {
     return s;
   }
-  if (observations.size() != images.size()) {
+  if (observations.size() != to_run.size()) {
     return absl::InternalError(absl::StrCat("the executor observed ",
                                             observations.size(), " of ",
-                                            images.size(), " cases"));
+                                            to_run.size(), " cases"));
   }
   for (std::size_t k = 0; k < sent.size(); ++k) {
     CaseResult& result = (*results)[sent[k]];
-    result.image = std::move(images[k]);
+    const CheckOptions& own = options[sent[k]];
+    result.image = std::move(to_run[k]);
     result.observation = std::move(observations[k]);
     result.checks = Judge(contracts, result.image, result.observation);
-    if (options.all_relations || options.relations_per_case > 0) {
+    if (own.all_relations || own.relations_per_case > 0) {
       if (absl::Status s =
-              RunRelations(targets_, executor_, contracts, options, result);
+              RunRelations(targets_, executor_, contracts, own, result);
           !s.ok()) {
         return s;
       }

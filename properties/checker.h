@@ -50,6 +50,11 @@ class CaseChecker {
                           std::vector<CaseResult>* results);
   absl::Status CheckCase(const Case& c, const CheckOptions& options,
                          CaseResult* result);
+  // The same of cases that are built already, each with options of its own: as
+  // many as there are images.
+  absl::Status CheckImages(std::vector<CaseImage> images,
+                           absl::Span<const CheckOptions> options,
+                           std::vector<CaseResult>* results);
 
   // Why `check` of `result` failed. For a relation's failure too.
   Diagnosis Why(const CaseResult& result, const Check& check) const;

@@ -10,6 +10,7 @@
 #include "properties/relations/decode_zero_rope.h"
 #include "properties/relations/duplicates.h"
 #include "properties/relations/exact_lattice.h"
+#include "properties/relations/fused.h"
 #include "properties/relations/graph_replay.h"
 #include "properties/relations/head_shards.h"
 #include "properties/relations/mask_placement.h"
@@ -42,7 +43,7 @@ Relation Make() {
   static constexpr Name kName = name;
   return {kName.value, kernel, requires {R::kOnDevices;
 }
-, &AppliesToCase<R, kernel>,
+, requires { R::kOnlyAsked; }, &AppliesToCase<R, kernel>,
     [](const TargetSet& targets, Executor& executor, const Contracts& contracts,
        const CaseImage& image, const Observation& plain, std::uint64_t seed,
        std::vector<Check>* checks) {
@@ -100,6 +101,7 @@ const std::vector<Relation>& AllRelations() {
     // Last, so that those above draw as they do without a GPU.
     AddForAll<"graph-replay", GraphReplay>(*all);
     AddForAll<"repeat", Repeat>(*all);
+    AddForAll<"fused", Fused>(*all);
     return all;
   }();
   return *kAll;

@@ -24,11 +24,14 @@ struct Relation {
   // "mask-placement", "all-masked", "wider-buffer", "declared-capacity",
   // "split-count", "decode-zero-rope", "head-shards", "query-length",
   // "convexity", "exact-lattice", "page-zero-poison"; on GPUs alone
-  // "graph-replay", "repeat". Each is described in the
+  // "graph-replay", "repeat"; "fused". Each is described in the
   // header of the same name, or of its family, under properties/relations/.
   const char* name;
   Kernel kernel;
   bool on_devices;  // says nothing of kernels that run on the host
+  // Not drawn for a case: runs only where all relations do. Campaigns look for
+  // what it finds in another way (properties/fused/fused_checker.h).
+  bool only_asked;
   // Whether it says something about this case (valid steps only).
   bool (*applies)(const TargetSet& targets, const Contracts& contracts,
                   const CaseImage& image);

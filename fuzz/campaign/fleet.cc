@@ -95,6 +95,10 @@ absl::Status Fleet::Spawn(std::uint32_t number,
   WorkRequest request;
   request.set_mode(WorkRequest::FUZZ);
   *request.mutable_targets() = options_.targets;
+  if (!options_.devices.empty()) {
+    request.mutable_targets()->set_device(
+        options_.devices[number % options_.devices.size()]);
+  }
   if (options_.other.has_value()) {
     *request.mutable_other() = *options_.other;
     request.set_diff(true);
@@ -116,6 +120,7 @@ absl::Status Fleet::Spawn(std::uint32_t number,
     request.set_case_log(absl::StrCat(options_.case_log, ".", number));
   }
   request.set_stop_on_first(options_.stop_on_first);
+  request.set_fuse(options_.fuse);
   request.mutable_known_causes()->Assign(known.begin(), known.end());
   auto worker = WorkerProcess::Start(options_.engine.path, folder_,
                                      absl::StrCat(number), std::move(request),

@@ -39,6 +39,10 @@ struct CampaignOptions {
   // the job's number (fuzz/worker/case_log.h). Empty: nowhere.
   std::string case_log;
   bool stop_on_first = false;
+  // GPUs that jobs take in turn; empty: all that of `targets`.
+  std::vector<std::uint32_t> devices;
+  // Cases that share calls (WorkRequest.fuse); 0: each has its own.
+  std::uint32_t fuse = 0;
   bool settle = true;                // tell causes apart by further cases
   bool follow_up = true;             // rerun and minimise findings
   bool quiet = false;                // no progress, no announcements

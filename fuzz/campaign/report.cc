@@ -130,14 +130,15 @@ Json PowerTableJson(const Totals& totals, Layout layout) {
 }
 
 // Relations of the kernels under test that no case met; those of GPUs only
-// there.
+// there, and those of fused campaigns.
 Json NotTriedJson(const CampaignOptions& options, const Totals& totals) {
   Json names = Json::array();
   const std::vector<Relation>& relations = AllRelations();
   for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
     const bool meant =
         UnderTest(options, relations[i].kernel) &&
-        (!relations[i].on_devices || !options.targets.device_name().empty());
+        (!relations[i].on_devices || !options.targets.device_name().empty()) &&
+        (!relations[i].only_asked || options.fuse > 1);
     if (!meant || totals.relations[i] != 0) continue;
     names.push_back({{"kernel", KernelName(relations[i].kernel)},
                      {"relation", relations[i].name}});
@@ -218,6 +219,16 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   for (const Kernel kernel : kAllKernels) {
     json["distinct_cases"][KernelName(kernel)] = totals.distinct[Index(kernel)];
     json["executions"][KernelName(kernel)] = totals.executions[Index(kernel)];
+  }
+  if (!options.devices.empty()) json["devices"] = options.devices;
+  if (options.fuse > 1) {
+    json["fused"] = {{"at_once", options.fuse},
+                     {"cases", totals.fused},
+                     {"calls", totals.fused_calls},
+                     {"also_run_alone", totals.fused_rerun},
+                     {"calls_that_ended_badly", totals.fused_untold},
+                     {"fail_only_fused", totals.only_fused},
+                     {"fail_only_alone", totals.only_alone}};
   }
   json["inputs"] = totals.inputs;
   json["rejected_inputs"] = totals.rejected;

@@ -26,6 +26,12 @@ void Totals::Add(const WorkerStatus& status) {
   informative += status.informative;
   failures += status.failures;
   undiagnosed += status.undiagnosed;
+  fused += status.fused;
+  fused_calls += status.fused_calls;
+  fused_rerun += status.fused_rerun;
+  fused_untold += status.fused_untold;
+  only_fused += status.only_fused;
+  only_alone += status.only_alone;
   AddAll(knobs, status.knobs);
   AddAll(relations, status.relations);
   power_samples += status.power_samples;

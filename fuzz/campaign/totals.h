@@ -25,6 +25,12 @@ struct Totals {
   Count informative = 0;
   Count failures = 0;
   Count undiagnosed = 0;
+  Count fused = 0;
+  Count fused_calls = 0;
+  Count fused_rerun = 0;
+  Count fused_untold = 0;
+  Count only_fused = 0;
+  Count only_alone = 0;
   std::array<Count, kMaxKnobs> knobs = {};
   std::array<Count, kMaxRelations> relations = {};
   Count power_samples = 0;

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/one_shot.h"
@@ -69,6 +71,9 @@ void Row(const std::string& name, double per_second, double empty) {
               1e6 / per_second, 100 * per_second / empty);
 }
 
+// Cases a call, of which docs/performance.md has a line.
+constexpr std::uint32_t kFusedLine = 4096;
+
 // Work is linear in the keys and the heads; a slope above this is not.
 constexpr double kLinear = 1.05;
 
@@ -78,6 +83,71 @@ void PrintGrowth(const BenchResult::Growth& growth) {
               growth.slope() > kLinear ? ", MORE THAN LINEAR" : "");
   for (const double ns : growth.nanoseconds()) std::printf(" %.4g", ns / 1e3);
   std::printf(" us\n");
+}
+
+// The best judged rate of one case a launch: in batches, so that two processes
+// need not wake each other for each.
+double OneCaseRate(const BenchResult& result, const std::string& kernel) {
+  double best = 0;
+  for (const BenchResult::Timing& timing : result.timings()) {
+    if (absl::StartsWith(timing.name(), kernel + "/") &&
+        absl::EndsWith(timing.name(), "/stage+kernel+judge")) {
+      best = std::max(best, timing.per_second());
+    }
+  }
+  return best;
+}
+
+void PrintFused(const Targets& targets, const BenchResult& result) {
+  if (result.fused().empty()) return;
+  std::printf(
+      "cases that share a call, judged on %d threads; of the time, percent\n"
+      "  %-8s %6s %12s %9s %5s %5s %5s %6s %6s %5s",
+      result.fused(0).judging_threads(), "kernel", "cases", "cases/s",
+      "us/case", "lay", "stage", "copy", "kernel", "judge", "wait");
+  const bool rates = result.device_rate() > 0;
+  if (rates) std::printf("  %s", "GB/s: bus, kernel");
+  std::printf("\n");
+  constexpr double kGiga = 1e9;
+  for (const BenchResult::Fused& fused : result.fused()) {
+    if (!fused.left_out().empty()) {
+      std::printf("  %-8s %6u left out: %s\n", fused.kernel().c_str(),
+                  fused.batch(), fused.left_out().c_str());
+      continue;
+    }
+    const double all = fused.batch() / fused.cases_per_second();
+    const auto share = [all](double seconds) { return 100 * seconds / all; };
+    std::printf("  %-8s %6u %12.0f %9.2f %5.1f %5.1f %5.1f %6.1f %6.1f %5.1f",
+                fused.kernel().c_str(), fused.batch(), fused.cases_per_second(),
+                1e6 / fused.cases_per_second(), share(fused.lay()),
+                share(fused.stage()), share(fused.copy()),
+                share(fused.kernel_seconds()), share(fused.judge()),
+                share(fused.wait()));
+    if (rates && fused.copy() > 0 && fused.kernel_seconds() > 0) {
+      std::printf(
+          "  %.3f, %.3f",
+          static_cast<double>(fused.copied_bytes()) / fused.copy() / kGiga,
+          static_cast<double>(fused.kernel_bytes()) / fused.kernel_seconds() /
+              kGiga);
+    }
+    std::printf("\n");
+  }
+  if (rates) {
+    std::printf(
+        "the card copies %.0f GB/s within its memory (read and written), "
+        "%.1f GB/s from the host's, %.1f GB/s to it\n",
+        result.device_rate() / kGiga, result.in_rate() / kGiga,
+        result.out_rate() / kGiga);
+  }
+  for (const BenchResult::Fused& fused : result.fused()) {
+    if (fused.batch() != kFusedLine || !fused.left_out().empty()) continue;
+    const double one = OneCaseRate(result, fused.kernel());
+    if (one <= 0) continue;
+    std::printf(
+        "fused: batch=%u ratio=%.1f cases_per_s=%.0f device=%s kernel=%s\n",
+        fused.batch(), fused.cases_per_second() / one, fused.cases_per_second(),
+        TierText(targets).c_str(), fused.kernel().c_str());
+  }
 }
 
 // Kernels that run in a process of their own, by the wall clock.
@@ -100,6 +170,7 @@ absl::Status BenchApart(const Targets& targets, const std::string& flavour,
     }
     std::printf("\n");
   }
+  PrintFused(targets, *result);
   return absl::OkStatus();
 }
 

@@ -6,14 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/foreign.h"
+#include "kernels/foreign/foreign_target.h"
 #include "kernels/target_set.h"
 
 namespace mlafuzz {
@@ -31,6 +35,7 @@ using Clock = std::chrono::steady_clock;
 // for a kernel that works, and the campaign finds out about the others.
 constexpr double kLookShare = 0.25;
 constexpr double kLongestLook = 30;
+constexpr std::uint64_t kMostFused = 65536;
 
 // A look at what libraries declare: a wrong declaration is found as a fault of
 // the kernel, time and again.
@@ -66,6 +71,85 @@ void NoteContradictions(CampaignOptions* options) {
   }
 }
 
+// One corpus, one report, and one tier: the cards must be alike. What follows
+// up findings uses the first.
+absl::Status ReadDevices(const Arguments& arguments, CampaignOptions* options) {
+  if (!arguments.Has("devices")) return absl::OkStatus();
+  if (arguments.Has("device")) {
+    return absl::InvalidArgumentError(
+        "--device and --devices: leave one of them out");
+  }
+  if (options->targets.device_name().empty()) {
+    return absl::InvalidArgumentError(
+        "--devices is for kernels on GPUs: add --backend=cuda");
+  }
+  const std::string list = arguments.Get("devices");
+  std::string first;
+  for (const absl::string_view word : absl::StrSplit(list, ',')) {
+    std::uint32_t device = 0;
+    if (!absl::SimpleAtoi(word, &device) || device > 255) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--devices takes numbers of GPUs with a comma between them, got \"",
+          list, "\""));
+    }
+    if (std::find(options->devices.begin(), options->devices.end(), device) !=
+        options->devices.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--devices names GPU ", device, " twice"));
+    }
+    const auto name =
+        DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
+    if (!name.ok()) {
+      return absl::Status(name.status().code(),
+                          absl::StrCat("--devices: GPU ", device, ": ",
+                                       std::string(name.status().message())));
+    }
+    if (first.empty()) first = *name;
+    if (*name != first) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--devices: GPU ", options->devices[0], " is ", first, ", GPU ",
+          device, " is ", *name,
+          "; a report is of one kind of card: start a campaign for each"));
+    }
+    options->devices.push_back(device);
+  }
+  options->targets.set_device(options->devices[0]);
+  options->targets.set_device_name(first);
+  const auto count = static_cast<int>(options->devices.size());
+  if (!arguments.Has("jobs")) options->jobs = count;
+  if (options->jobs < count) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--jobs=", options->jobs, " leaves some of ", count,
+                     " devices idle; a job uses one"));
+  }
+  return absl::OkStatus();
+}
+
+// Cases are taken apart by what comes back of a call: none must end the
+// process that does so.
+absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
+  if (!arguments.Has("fuse")) return absl::OkStatus();
+  const auto fuse = arguments.Number("fuse", 0);
+  if (!fuse.ok()) return fuse.status();
+  if (*fuse < 2 || *fuse > kMostFused) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--fuse needs 2 to ", kMostFused, " cases, got ", *fuse,
+                     "; leave it out for one case a call"));
+  }
+  if (!AnyForeign(options->targets)) {
+    return absl::InvalidArgumentError(
+        "--fuse is for kernels that run in a process of their own: "
+        "--backend=cuda, lib:PATH.so or python:MODULE");
+  }
+  if (!options->targets.sanitizer().empty()) {
+    return absl::InvalidArgumentError(
+        "--fuse and --sanitizer: a tool's reports are of one case; leave one "
+        "of them out");
+  }
+  options->fuse = static_cast<std::uint32_t>(*fuse);
+  return absl::OkStatus();
+}
+
 int Run(const Arguments& arguments, const std::string& typed) {
   const auto error = [](const absl::Status& s) {
     return UsageError(absl::StrCat("campaign: ", s.message()));
@@ -81,6 +165,10 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
     return error(s);
   }
+  if (absl::Status s = ReadDevices(arguments, &options); !s.ok()) {
+    return error(s);
+  }
+  if (absl::Status s = ReadFuse(arguments, &options); !s.ok()) return error(s);
   // From here on there is something to report.
   CatchStopSignals();
   // What it asks is of fp8_ds_mla alone.
@@ -97,6 +185,11 @@ Command CampaignCommand() {
   std::vector<Flag> flags = CampaignFlags();
   flags.push_back({"no-infer", nullptr,
                    "do not compare what an attached target declares first"});
+  flags.push_back(
+      {"devices", "0,1", "GPUs of --backend=cuda that jobs take in turn"});
+  flags.push_back({"fuse", "N",
+                   "N cases at a time, in one call where they may share it "
+                   "(docs/fused.md)"});
   return {"campaign", "", "fuzz kernels; report what is found",
           WithTargetFlags(flags), Run};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
@@ -17,10 +18,13 @@
 #include "corpus/image.h"
 #include "corpus/knobs.h"
 #include "fuzz/mutator/mutator.h"
+#include "fuzz/worker/bench_cases.h"
+#include "fuzz/worker/bench_fused.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/kernel_call.h"
 #include "fuzz/worker/session.h"
 #include "kernels/foreign/executor.h"
+#include "kernels/foreign/wire.h"
 #include "oracle/judge.h"
 
 namespace mlafuzz {
@@ -80,54 +84,6 @@ double WallTime(double seconds, const std::function<void()>& call) {
     best = std::min(best, elapsed(start) / static_cast<double>(calls));
   }
   return best * 1e9;
-}
-
-// The smallest whole work of each kernel: one token, one row.
-Case OneTokenWrite() {
-  Case c;
-  c.mutable_pool()->set_page_size(4);
-  c.mutable_pool()->set_pages(2);
-  Write& write = *c.add_steps()->mutable_write();
-  write.mutable_slots()->add_values(5);
-  write.set_pe_dim(64);
-  write.mutable_kv_c()->set_pattern(Values::NORMAL_RANGE);
-  write.mutable_kv_c()->set_seed(1);
-  write.mutable_k_pe()->set_pattern(Values::NORMAL_RANGE);
-  return c;
-}
-
-Case OneRowGather() {
-  Case c;
-  c.mutable_pool()->set_page_size(4);
-  c.mutable_pool()->set_pages(2);
-  c.mutable_pool()->mutable_fill()->set_kind(Fill::ROWS);
-  Gather& gather = *c.add_steps()->mutable_gather();
-  gather.mutable_block_table()->set_rows(1);
-  gather.mutable_block_table()->set_columns(1);
-  gather.mutable_block_table()->mutable_pages()->add_values(1);
-  gather.add_workspace_starts(0);
-  gather.set_dst_rows(1);
-  return c;
-}
-
-// One query.
-Case OneQueryDecode(std::uint32_t heads, std::uint32_t keys) {
-  Case c;
-  c.mutable_pool()->set_page_size(64);
-  c.mutable_pool()->set_pages((keys + 63) / 64);
-  c.mutable_pool()->mutable_fill()->set_kind(Fill::FINITE_ROWS);
-  Decode& decode = *c.add_steps()->mutable_decode();
-  decode.set_queries(1);
-  decode.set_heads(heads);
-  decode.set_pe_dim(64);
-  decode.mutable_q()->set_pattern(Values::NORMAL_RANGE);
-  Indices& indices = *decode.mutable_indices();
-  indices.set_rows(1);
-  indices.set_width(keys);
-  indices.set_valid(keys);
-  indices.set_limit(keys);
-  decode.set_softmax_scale_bits(0x3d2aaaab);  // 576^-0.5
-  return c;
 }
 
 // Of the line through (log size, log time) that fits best.
@@ -296,9 +252,10 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
   status.Add(status.heartbeat);
   if (AnyForeign(request.targets())) {
     const std::tuple<const char*, Kernel, Case> cases[] = {
-        {"writer", Kernel::kWriter, OneTokenWrite()},
-        {"gather", Kernel::kGather, OneRowGather()},
-        {"decode", Kernel::kDecode, OneQueryDecode(1, 64)}};
+        {"writer", Kernel::kWriter, OneTokenWrite(0)},
+        {"gather", Kernel::kGather, OneRowGather(0)},
+        {"convert", Kernel::kConvert, OneRowConvert(0)},
+        {"decode", Kernel::kDecode, OneQueryDecode(1, 64, 0)}};
     // Of targets in processes of their own.
     const auto& executor =
         static_cast<const ForeignExecutor&>((*session)->executor());
@@ -308,29 +265,45 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
       if (!(*session)->targets().For(kernel)->Implements(kernel)) continue;
       if (absl::Status s = bench.Apart(name, c, executor); !s.ok()) return s;
     }
+    // How cases may share calls is said for one layout.
+    if (LayoutOf((*session)->targets(), {Kernel::kWriter}) == FP8_DS_MLA) {
+      // Read by runners when they start: telling takes time, too.
+      setenv(wire::kStageTimesVariable, "1", /*overwrite=*/1);
+      auto timed = Session::Create(request.targets());
+      if (!timed.ok()) return timed.status();
+      if (absl::Status s = BenchFused(
+              **timed,
+              static_cast<const ForeignExecutor&>((*timed)->executor()),
+              seconds, [&status] { status.Add(status.heartbeat); }, result);
+          !s.ok()) {
+        return s;
+      }
+    }
     return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),
                                result.SerializeAsString());
   }
-  if (absl::Status s = bench.Kernel("writer", OneTokenWrite()); !s.ok()) {
+  if (absl::Status s = bench.Kernel("writer", OneTokenWrite(0)); !s.ok()) {
     return s;
   }
   status.Add(status.heartbeat);
-  if (absl::Status s = bench.Kernel("gather", OneRowGather()); !s.ok()) {
+  if (absl::Status s = bench.Kernel("gather", OneRowGather(0)); !s.ok()) {
     return s;
   }
   status.Add(status.heartbeat);
-  if (absl::Status s = bench.Kernel("decode", OneQueryDecode(1, 64)); !s.ok()) {
+  if (absl::Status s = bench.Kernel("decode", OneQueryDecode(1, 64, 0));
+      !s.ok()) {
     return s;
   }
   if (absl::Status s = bench.Growth(
           "keys", {64, 128, 256, 512, 1024, 2048, 4096},
-          [](std::uint32_t keys) { return OneQueryDecode(1, keys); }, status);
+          [](std::uint32_t keys) { return OneQueryDecode(1, keys, 0); },
+          status);
       !s.ok()) {
     return s;
   }
   if (absl::Status s = bench.Growth(
           "heads", {1, 2, 4, 8, 16, 32, 64},
-          [](std::uint32_t heads) { return OneQueryDecode(heads, 64); },
+          [](std::uint32_t heads) { return OneQueryDecode(heads, 64, 0); },
           status);
       !s.ok()) {
     return s;

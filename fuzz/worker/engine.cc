@@ -60,6 +60,7 @@ Worker* worker = nullptr;
 
 [[noreturn]] void EndFuzzing() {
   worker->fuzz->Finish();
+  if (!worker->fuzz->error().ok()) LeaveOn(worker->fuzz->error());
   Leave(kWorkerDone);
 }
 

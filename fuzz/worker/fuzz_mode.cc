@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <bitset>
 #include <string>
 #include <utility>
@@ -13,8 +14,10 @@
 #include "corpus/codec.h"
 #include "corpus/knobs.h"
 #include "corpus/token_layout.h"
+#include "fuzz/mutator/siblings.h"
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/keep_memory.h"
 #include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/semantic_counters.h"
 #include "fuzz/worker/steering.h"
@@ -22,6 +25,7 @@
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
 #include "properties/fields.h"
+#include "properties/fused/fused_case.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -31,6 +35,12 @@ namespace {
 constexpr std::uint64_t kCasesPerPowerSample = 64;
 // One field of a case made for it costs a few.
 constexpr std::uint64_t kMadePerSample = 4;
+// Of a fused campaign: cases of one static configuration, an engine's input
+// and its siblings. What depends on that configuration alone is met so much
+// more rarely; calls hold at least so many cases.
+constexpr std::uint64_t kFamily = 16;
+// Bytes of images that wait.
+constexpr std::int64_t kMostWaiting = std::int64_t{256} << 20;
 
 std::size_t Index(Kernel kernel) { return static_cast<std::size_t>(kernel); }
 
@@ -59,6 +69,17 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
   for (const std::string& cause : request.known_causes()) {
     mode->filter_.AddKnown(cause);
   }
+  if (request.fuse() > 1) {
+    KeepFreedMemory();
+    Session& session_of = *mode->session_;
+    FusedOptions options;
+    options.most_cases = request.fuse();
+    options.relations = &Session::CampaignOptions;
+    options.progress = [&status] { status.Add(status.heartbeat); };
+    mode->fused_ = std::make_unique<FusedChecker>(
+        session_of.checker(), session_of.targets(), session_of.executor(),
+        std::move(options));
+  }
   return mode;
 }
 
@@ -74,6 +95,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
   // What is stored is the case, not the bytes that it came in: those may be
   // text, or spell out what is plain.
   const std::string canonical = CanonicalBinary(*c);
+  if (fused_ != nullptr) return Fuse(*c, canonical, made_for);
   if (log_ != nullptr) log_->Append(canonical);
   status_.Begin(canonical);
   bool built;
@@ -98,7 +120,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
         status_.Add(status_.failures);
         if (filter_.IsNew(Kernel::kWriter, "difference",
                           KeysOf(difference->failure))) {
-          Write(difference->failure, canonical);
+          Write(difference->failure, canonical, nullptr);
         }
       }
     }
@@ -122,6 +144,98 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
   return built;
 }
 
+bool FuzzMode::Fuse(const Case& c, const std::string& canonical, int made_for) {
+  if (!Wait(c, canonical, made_for)) {
+    status_.Add(status_.rejected);
+    return false;
+  }
+  std::uint64_t siblings =
+      std::min<std::uint64_t>(request_.fuse(), kFamily) - 1;
+  if (request_.max_cases() != 0) {
+    const std::uint64_t taken = status_.cases + waiting_.size();
+    siblings = std::min(
+        siblings, request_.max_cases() - std::min(request_.max_cases(), taken));
+  }
+  Choices choices(CaseHash(c) + status_.inputs);
+  Siblings family =
+      MakeSiblings(session_->checker().contracts(), c,
+                   static_cast<std::size_t>(siblings), choices, generator_);
+  for (std::size_t i = 0; i < family.cases.size(); ++i) {
+    std::string bytes = CanonicalBinary(family.cases[i]);
+    // As the engine would have it.
+    if (bytes.size() >= kMaxCaseBytes) continue;
+    Wait(std::move(family.cases[i]), std::move(bytes), family.made_for[i]);
+  }
+  if (waiting_.size() >= request_.fuse() || waiting_bytes_ >= kMostWaiting) {
+    Flush();
+  }
+  return true;
+}
+
+bool FuzzMode::Wait(Case c, std::string canonical, int made_for) {
+  Waiting waiting;
+  waiting.c = std::make_unique<Case>(std::move(c));
+  auto image = BuildImage(*waiting.c);
+  if (!image.ok()) return false;
+  if (log_ != nullptr) log_->Append(canonical);
+  waiting.image = *std::move(image);
+  waiting_bytes_ += FusedBytes(waiting.image);
+  waiting.canonical = std::move(canonical);
+  waiting.made_for = made_for;
+  waiting_.push_back(std::move(waiting));
+  return true;
+}
+
+void FuzzMode::Flush() {
+  if (waiting_.empty()) return;
+  std::vector<Waiting> waiting = std::exchange(waiting_, {});
+  waiting_bytes_ = 0;
+  std::vector<CaseImage> images;
+  images.reserve(waiting.size());
+  for (Waiting& w : waiting) images.push_back(std::move(w.image));
+  status_.Begin(waiting[0].canonical);
+  std::array<std::uint64_t, kKernels> executions;
+  for (std::size_t k = 0; k < kKernels; ++k) {
+    executions[k] = status_.executions[k];
+  }
+  std::vector<FusedResult> results;
+  if (absl::Status s = fused_->Check(std::move(images), &results); !s.ok()) {
+    error_ = s;
+    status_.End();
+    return;
+  }
+  cpu_at_failure_ = status_.CpuSinceFirstCase();
+  const FusedCounts& counts = fused_->counts();
+  const auto set = [](WorkerStatus::Counter& to, std::uint64_t n) {
+    to.store(n, std::memory_order_relaxed);
+  };
+  set(status_.fused, counts.fused);
+  set(status_.fused_calls, counts.calls);
+  set(status_.fused_rerun, counts.rerun);
+  set(status_.fused_untold, counts.untold);
+  set(status_.only_fused, counts.only_fused);
+  set(status_.only_alone, counts.only_alone);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (i % kCasesPerPowerSample == 0) status_.Add(status_.heartbeat);
+    const CaseResult& result = results[i].result;
+    if (foreign_) CountSemantics(result);
+    // What finds something took the calls up to its case: all were made before
+    // the first is counted.
+    for (const StepImage& step : result.image.steps) {
+      if (step.is_patch) continue;
+      executions[Index(step.kernel)] += results[i].rerun ? 2 : 1;
+    }
+    for (std::size_t k = 0; k < kKernels; ++k) {
+      status_.executions[k].store(executions[k], std::memory_order_relaxed);
+    }
+    Count(result);
+    if (waiting[i].made_for >= 0) CountMadeFor(result, waiting[i].made_for);
+    Record(result, waiting[i].canonical);
+  }
+  CountExecutions();
+  status_.End();
+}
+
 // Stored cases of other kernels say nothing of the one under test.
 bool FuzzMode::CallsKernelUnderTest(const Case& c) const {
   if (TokenLayoutOf(c.pool().layout()).layout != generator_.layout)
@@ -140,7 +254,7 @@ bool FuzzMode::CallsKernelUnderTest(const Case& c) const {
 void FuzzMode::Count(const CaseResult& result) {
   const std::uint64_t number = status_.cases;
   status_.Add(status_.cases);
-  CountExecutions();
+  if (fused_ == nullptr) CountExecutions();
   const std::uint64_t hash = CaseHash(*result.image.source);
   std::bitset<kKernels> called;
   for (const StepImage& step : result.image.steps) {
@@ -180,7 +294,10 @@ void FuzzMode::CountExecutions() {
   const auto executions =
       diff_ != nullptr ? diff_->executions() : session_->executions();
   for (std::size_t k = 0; k < kKernels; ++k) {
-    status_.executions[k].store(executions[k], std::memory_order_relaxed);
+    const std::uint64_t shared =
+        fused_ != nullptr ? fused_->counts().shared[k] : 0;
+    status_.executions[k].store(executions[k] + shared,
+                                std::memory_order_relaxed);
   }
 }
 
@@ -264,11 +381,12 @@ void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
     if (cause.what == StepCause::kKnown) continue;
     failure.set_explanation(Explain(checker.contracts(), result.image,
                                     result.observation, *checks[cause.which]));
-    Write(failure, bytes);
+    Write(failure, bytes, &result);
   }
 }
 
-void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
+void FuzzMode::Write(const Failure& failure, absl::string_view bytes,
+                     const CaseResult* result) {
   FindingRecord record;
   *record.mutable_failure() = failure;
   record.set_case_binary(std::string(bytes));
@@ -276,8 +394,8 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes) {
     record.add_executions(status_.executions[k]);
   }
   record.set_cases(status_.cases);
-  if (diff_ == nullptr) {
-    record.set_earlier_calls(result_.observation.earlier_calls);
+  if (result != nullptr) {
+    record.set_earlier_calls(result->observation.earlier_calls);
     record.set_cpu_seconds(1e-9 * static_cast<double>(cpu_at_failure_));
   }
   const std::uint64_t number = status_.findings;
@@ -299,7 +417,8 @@ bool FuzzMode::ShouldStop() const {
       !generator_.decode) {
     return true;
   }
-  if (request_.max_cases() != 0 && status_.cases >= request_.max_cases()) {
+  if (request_.max_cases() != 0 &&
+      status_.cases + waiting_.size() >= request_.max_cases()) {
     return true;
   }
   if (request_.max_inputs() != 0 && status_.inputs >= request_.max_inputs()) {
@@ -314,6 +433,7 @@ bool FuzzMode::ShouldStop() const {
 }
 
 void FuzzMode::Finish() {
+  Flush();
   distinct_.Flush();
   status_.done.store(1, std::memory_order_release);
 }

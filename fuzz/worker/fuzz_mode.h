@@ -14,6 +14,7 @@
 #include "fuzz/worker/session.h"
 #include "fuzz/worker/status.h"
 #include "fuzz/worker/worker.pb.h"
+#include "properties/fused/fused_checker.h"
 
 namespace mlafuzz {
 
@@ -25,7 +26,8 @@ class FuzzMode {
   static absl::StatusOr<std::unique_ptr<FuzzMode>> Create(
       const WorkRequest& request, WorkerStatus& status);
 
-  // One input. True if it was a case: only then it is worth keeping.
+  // One input. True if it was a case: only then it is worth keeping. In a fused
+  // campaign it waits for others before it runs.
   bool OneInput(absl::string_view bytes);
 
   // Why no further case can run; OK as long as they can.
@@ -50,6 +52,21 @@ class FuzzMode {
     }
   }
 
+  // A case that waits for others to share a call with.
+  struct Waiting {
+    std::unique_ptr<Case> c;
+    CaseImage image;  // points into `c`
+    std::string canonical;
+    int made_for;
+  };
+
+  // Takes a case of a fused campaign, and brings siblings of it. False if it
+  // does not build.
+  bool Fuse(const Case& c, const std::string& canonical, int made_for);
+  bool Wait(Case c, std::string canonical, int made_for);
+  // Checks all that wait.
+  void Flush();
+
   bool CallsKernelUnderTest(const Case& c) const;
   void Count(const CaseResult& result);
   void CountPower(const CaseResult& result);
@@ -57,7 +74,9 @@ class FuzzMode {
   bool MayJudge(const CaseResult& result, std::size_t step) const;
   void CountExecutions();
   void Record(const CaseResult& result, absl::string_view bytes);
-  void Write(const Failure& failure, absl::string_view bytes);
+  // `result`: null for a difference of two targets.
+  void Write(const Failure& failure, absl::string_view bytes,
+             const CaseResult* result);
 
   WorkRequest request_;
   WorkerStatus& status_;
@@ -70,7 +89,10 @@ class FuzzMode {
   GeneratorOptions generator_;    // points at steering_
   std::unique_ptr<CaseLog> log_;  // null: nobody asked for one
   CaseResult result_;
-  std::uint64_t cpu_at_failure_ = 0;  // nanoseconds since the first case
+  std::uint64_t cpu_at_failure_ = 0;     // nanoseconds since the first case
+  std::unique_ptr<FusedChecker> fused_;  // null: each case has its own calls
+  std::vector<Waiting> waiting_;
+  std::int64_t waiting_bytes_ = 0;
   absl::Status error_;
 };
 

@@ -48,6 +48,13 @@ struct WorkerStatus {
   Counter failures;     // failing checks, of known causes too
   Counter undiagnosed;  // of them: not diagnosed, see cause_filter.h
   Counter findings;     // records written
+  // FusedCounts (properties/fused/fused_checker.h), of fused campaigns alone.
+  Counter fused;
+  Counter fused_calls;
+  Counter fused_rerun;
+  Counter fused_untold;
+  Counter only_fused;
+  Counter only_alone;
   std::array<Counter, kMaxKnobs> knobs;
   std::array<Counter, kMaxRelations> relations;
   Counter power_samples;

@@ -1,6 +1,8 @@
 #include "kernels/device/device_memory.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 #include "kernels/device/device_name.h"
@@ -41,6 +43,14 @@ bool MayBeRefused(std::uint32_t id) {
     default:
       return false;
   }
+}
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t NanosecondsSince(Clock::time_point start) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start)
+          .count());
 }
 
 std::string Text(cudaError_t error) {
@@ -94,6 +104,10 @@ std::unique_ptr<DeviceMemory> DeviceMemory::Create(int device, Side side,
   memory->stale_begin_.resize(kMostBuffers, nullptr);
   memory->stale_end_.resize(kMostBuffers, nullptr);
   if (!memory->PassesProbe(why)) return nullptr;
+  if (std::getenv(wire::kStageTimesVariable) != nullptr &&
+      !memory->PrepareTimes(why)) {
+    return nullptr;
+  }
   return memory;
 }
 
@@ -114,6 +128,43 @@ bool DeviceMemory::PassesProbe(std::string* why) {
   *why = device_ + " fails its known-answer test: " + std::to_string(*out) +
          " instead of " + std::to_string(ProbeExpected(in));
   return false;
+}
+
+bool DeviceMemory::PrepareTimes(std::string* why) {
+  for (cudaEvent_t& event : events_) {
+    if (Failed(cudaEventCreate(&event), why)) return false;
+  }
+  return !Failed(MeasureCopyRates(&rates_, stream_), why);
+}
+
+void DeviceMemory::Mark(int event) {
+  if (events_[event] != nullptr) {
+    (void)cudaEventRecord(events_[event], stream_);
+  }
+}
+
+void DeviceMemory::Tell(volatile wire::Control* control) {
+  if (events_[0] == nullptr) return;
+  const auto add = [control](int stage, std::uint64_t nanoseconds) {
+    control->stages[stage] = control->stages[stage] + nanoseconds;
+  };
+  const auto between = [this](int first) {
+    float milliseconds = 0;
+    // Of a call that was captured there are none.
+    if (cudaEventElapsedTime(&milliseconds, events_[first],
+                             events_[first + 1]) != cudaSuccess) {
+      (void)cudaGetLastError();
+    }
+    return static_cast<std::uint64_t>(milliseconds * 1e6f);
+  };
+  add(wire::kStageHostIn, host_in_);
+  add(wire::kStageCopyIn, between(0));
+  add(wire::kStageKernel, between(1));
+  add(wire::kStageCopyOut, between(2));
+  add(wire::kStageHostOut, host_out_);
+  control->device_rate = rates_.device;
+  control->in_rate = rates_.in;
+  control->out_rate = rates_.out;
 }
 
 bool DeviceMemory::Failed(cudaError_t error, std::string* why) {
@@ -203,6 +254,7 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
   scratch_size_ = 0;
   scratch_taken_ = 0;
   tensors.views.resize(tensors.wire.size());
+  const Clock::time_point start = Clock::now();
   std::size_t at = 0;
   for (int i = 0; i < placements_.count; ++i) {
     const bool is_scratch = i == count;
@@ -256,7 +308,11 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
       Failed(Wait(kBusyMicroseconds, stream_), why)) {
     return false;
   }
-  return !Failed(CopyIn(placements_, stream_), why);
+  host_in_ = NanosecondsSince(start);
+  Mark(0);
+  if (Failed(CopyIn(placements_, stream_), why)) return false;
+  Mark(1);
+  return true;
 }
 
 void* DeviceMemory::TakeScratch(std::size_t bytes) {
@@ -336,16 +392,20 @@ bool DeviceMemory::Settle(char* arena, wire::CallTensors& tensors, bool last,
   // Of launches that were refused the target has spoken, or will be judged by
   // what is missing.
   (void)cudaGetLastError();
-  if (Failed(CopyOut(placements_, damage_, damaged_, near, stream_), why) ||
-      Failed(cudaDeviceSynchronize(), why)) {
+  Mark(2);
+  if (Failed(CopyOut(placements_, damage_, damaged_, near, stream_), why)) {
     return false;
   }
+  Mark(3);
+  if (Failed(cudaDeviceSynchronize(), why)) return false;
+  const Clock::time_point start = Clock::now();
   for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
     const wire::Tensor& t = tensors.wire[i];
     if (t.size != 0) {
       std::memcpy(arena + t.begin, placements_.buffers[i].pinned, t.size);
     }
   }
+  host_out_ = NanosecondsSince(start);
   if (*damaged_ != 0) ReadDamage(tensors, strays);
   return true;
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/device/copy_rates.h"
 #include "kernels/device/guarded_slots.h"
 #include "kernels/device/transfer.h"
 #include "kernels/foreign/call_memory.h"
@@ -55,6 +56,7 @@ class DeviceMemory : public wire::CallMemory {
   bool Replay(std::string* why) override;
   bool Settle(char* arena, wire::CallTensors& tensors, bool last,
               std::vector<wire::Stray>* strays, std::string* why) override;
+  void Tell(volatile wire::Control* control) override;
 
  private:
   // The last one.
@@ -70,8 +72,17 @@ class DeviceMemory : public wire::CallMemory {
   void ReadDamage(const wire::CallTensors& tensors,
                   std::vector<wire::Stray>* strays);
 
+  bool PrepareTimes(std::string* why);
+  void Mark(int event);
+
   std::string device_;
   int number_ = 0;
+  // Null unless stage times are asked for: before and after what comes in,
+  // before and after what goes out.
+  cudaEvent_t events_[4] = {};
+  std::uint64_t host_in_ = 0;  // nanoseconds, of the placed call
+  std::uint64_t host_out_ = 0;
+  CopyRates rates_;
   Side side_ = Side::kBySchedule;
   std::unique_ptr<GuardedSlots> slots_;
   cudaStream_t stream_ = nullptr;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "kernels/device/transfer.h"
 
 namespace mlafuzz::device {
@@ -5,6 +7,8 @@ namespace {
 
 constexpr unsigned kThreads = 256;
 constexpr unsigned kBlocksPerBuffer = 64;
+// Of large buffers: enough in flight for the bus, and for every multiprocessor.
+constexpr unsigned kMostBlocksPerBuffer = 528;
 constexpr std::uint64_t kWord = 16;
 
 // The pattern's eight bytes at a multiple of eight in a slot.
@@ -154,8 +158,27 @@ __global__ void ProbeKernel(const std::uint32_t* in, std::uint32_t* out) {
 
 }  // namespace
 
+namespace {
+
+// As many as the largest buffer has work for.
+unsigned BlocksFor(const Placements& placements) {
+  std::uint64_t largest = 0;
+  for (int i = 0; i < placements.count; ++i) {
+    if (placements.buffers[i].copied) {
+      largest = std::max(largest, placements.buffers[i].size);
+    }
+  }
+  // Sixteen words a thread before there are more blocks than of a small call.
+  const std::uint64_t blocks = largest / (std::uint64_t{kThreads} * kWord * 16);
+  return static_cast<unsigned>(std::clamp(blocks,
+                                          std::uint64_t{kBlocksPerBuffer},
+                                          std::uint64_t{kMostBlocksPerBuffer}));
+}
+
+}  // namespace
+
 cudaError_t CopyIn(const Placements& placements, cudaStream_t stream) {
-  CopyInKernel<<<dim3(kBlocksPerBuffer,
+  CopyInKernel<<<dim3(BlocksFor(placements),
                       static_cast<unsigned>(placements.count)),
                  kThreads, 0, stream>>>(placements);
   return cudaGetLastError();
@@ -163,7 +186,7 @@ cudaError_t CopyIn(const Placements& placements, cudaStream_t stream) {
 
 cudaError_t CopyOut(const Placements& placements, Damage* damage, int* damaged,
                     std::uint64_t near, cudaStream_t stream) {
-  CopyOutKernel<<<dim3(kBlocksPerBuffer,
+  CopyOutKernel<<<dim3(BlocksFor(placements),
                        static_cast<unsigned>(placements.count)),
                   kThreads, 0, stream>>>(placements, damage, damaged, near);
   return cudaGetLastError();

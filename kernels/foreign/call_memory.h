@@ -43,6 +43,10 @@ class CallMemory {
   }
   virtual bool Replay(std::string*) { return false; }
 
+  // Adds what the placed call took to `stages`, by kStage*, and sets the rates;
+  // after Settle(). Nothing unless $MLAFUZZ_STAGE_TIMES is set.
+  virtual void Tell(volatile Control*) {}
+
   // After the call: its results go into the arena; what it wrote outside of the
   // buffers, and the harness will not see there, is appended. `last`: of a
   // batch; what earlier calls did may come out then. False, and what the device

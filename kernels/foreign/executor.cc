@@ -489,6 +489,13 @@ class Processes : public ForeignExecutor {
     longest_exchange_ = std::max(longest_exchange_, seconds);
     counts_.exchange_seconds += seconds;
     counts_.busy_seconds += runner->busy_seconds();
+    for (int stage = 0; stage < wire::kStages; ++stage) {
+      counts_.stage_seconds[static_cast<std::size_t>(stage)] +=
+          runner->stage_seconds(stage);
+    }
+    counts_.device_rate = runner->device_rate();
+    counts_.in_rate = runner->in_rate();
+    counts_.out_rate = runner->out_rate();
     if (patience_ == 1) hang_limit_ = target.limits().call_seconds;
     if (!target.program().sanitizer.empty()) {
       // It tells all that it has seen when the process ends.

@@ -1,10 +1,12 @@
 #ifndef MLAFUZZ_KERNELS_FOREIGN_EXECUTOR_H_
 #define MLAFUZZ_KERNELS_FOREIGN_EXECUTOR_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
 #include "kernels/executor.h"
+#include "kernels/foreign/wire.h"
 #include "kernels/target_set.h"
 
 namespace mlafuzz {
@@ -17,6 +19,12 @@ struct RunnerCounts {
   // runner tells: the rest is what the bridge costs.
   double exchange_seconds = 0;
   double busy_seconds = 0;
+  // Of exchanges with devices, by wire::kStage*, and the rates of their memory
+  // in bytes a second; 0 unless $MLAFUZZ_STAGE_TIMES is set.
+  std::array<double, wire::kStages> stage_seconds = {};
+  double device_rate = 0;
+  double in_rate = 0;
+  double out_rate = 0;
 };
 
 // Runs the steps of foreign targets in runners, one process a library, and

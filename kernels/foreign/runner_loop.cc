@@ -136,6 +136,7 @@ class Runner {
                           &fault)) {
         DieOf(number, fault);
       }
+      memory_.Tell(control);
     }
     result.message_length = static_cast<std::uint32_t>(text.size());
     result.strays = static_cast<std::uint32_t>(strays_.size());

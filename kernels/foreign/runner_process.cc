@@ -318,6 +318,9 @@ std::optional<RunnerProcess::Death> RunnerProcess::Run(
   control_->address = 0;
   control_->code = 0;
   control_->busy = 0;
+  for (int stage = 0; stage < wire::kStages; ++stage) {
+    control_->stages[stage] = 0;
+  }
   if (!Send(payload)) return Ended(Wait::kClosed, 0);
   const Wait wait = AwaitFrame(limits_.call_seconds);
   if (wait != Wait::kFrame) return Ended(wait, limits_.call_seconds);

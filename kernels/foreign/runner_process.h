@@ -73,6 +73,17 @@ class RunnerProcess {
     return static_cast<double>(control_->busy) * 1e-9;
   }
 
+  // Of the last batch: by wire::kStage*, where the runner tells; else 0.
+  double stage_seconds(int stage) const {
+    return static_cast<double>(control_->stages[stage]) * 1e-9;
+  }
+  // Bytes a second, where the runner tells; else 0.
+  double device_rate() const {
+    return static_cast<double>(control_->device_rate);
+  }
+  double in_rate() const { return static_cast<double>(control_->in_rate); }
+  double out_rate() const { return static_cast<double>(control_->out_rate); }
+
   struct Reply {
     std::int32_t status = 0;  // MLAFUZZ_* or wire::kNoDeviceMemory
     std::string message;

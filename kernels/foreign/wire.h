@@ -153,7 +153,24 @@ struct Control {
   std::uint64_t arena = 0;    // where the arena is mapped
   // Nanoseconds of this batch in the target's own code; 0: not told.
   std::uint64_t busy = 0;
+  // Of this batch, by kStage*: nanoseconds, told by a device's memory where
+  // $MLAFUZZ_STAGE_TIMES is set when the runner starts. Else 0.
+  std::uint64_t stages[5] = {};
+  // Then also what its memory was measured to copy, in bytes a second: from
+  // device to device (read and written bytes both count), and to and from
+  // pinned memory of the host.
+  std::uint64_t device_rate = 0;
+  std::uint64_t in_rate = 0;
+  std::uint64_t out_rate = 0;
 };
+
+inline constexpr char kStageTimesVariable[] = "MLAFUZZ_STAGE_TIMES";
+inline constexpr int kStageHostIn = 0;   // from the arena to pinned memory
+inline constexpr int kStageCopyIn = 1;   // to the device
+inline constexpr int kStageKernel = 2;   // launches and what they run
+inline constexpr int kStageCopyOut = 3;  // back, and comparing the slack
+inline constexpr int kStageHostOut = 4;  // to the arena
+inline constexpr int kStages = 5;
 
 }  // namespace mlafuzz::wire
 

@@ -1,0 +1,84 @@
+// Whole campaigns in which cases share calls: on a library that is right, on
+// ones that end their process, and on one that is wrong in large batches alone.
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include "corpus/codec.h"
+#include "fuzz/testing/campaigns.h"
+#include "gtest/gtest.h"
+
+namespace mlafuzz {
+namespace {
+
+CampaignOptions FusedCampaign(const std::string& library) {
+  setenv("MLAFUZZ_RUNNER",
+         std::filesystem::absolute("kernels/foreign/runner").c_str(), 1);
+  CampaignOptions options = ShortCampaign(
+      "lib:" + std::filesystem::absolute("kernels/foreign/testing/" + library +
+                                         ".so")
+                   .string(),
+      {"convert"});
+  options.cases = 3000;
+  options.fuse = 512;
+  return options;
+}
+
+TEST(FusedCampaign, ARightLibraryHasNoFinding) {
+  const CampaignResult result = RunShort(FusedCampaign("right"));
+  const Totals& totals = result.totals;
+  EXPECT_EQ(totals.cases, 3000u);
+  EXPECT_TRUE(result.findings.empty())
+      << result.findings.all()[0].failure.cause();
+  EXPECT_EQ(totals.failures, 0u);
+  // Most cases share calls, with many others; at least one in twenty of them
+  // runs alone, too.
+  EXPECT_GT(totals.fused, totals.cases / 2);
+  EXPECT_GT(totals.fused, 6 * totals.fused_calls);
+  EXPECT_GT(totals.fused_rerun, totals.fused / 20);
+  EXPECT_EQ(totals.fused_untold, 0u);
+  // A case of a shared call is an execution.
+  EXPECT_GE(totals.executions[static_cast<std::size_t>(Kernel::kConvert)],
+            totals.cases);
+}
+
+// Calls that end their process: every case has its own verdict.
+TEST(FusedCampaign, WhoEndsTheProcessIsFoundAmongOthers) {
+  CampaignOptions options = FusedCampaign("segfault");
+  options.cases = 64;
+  options.fuse = 64;
+  const CampaignResult result = RunShort(options);
+  EXPECT_EQ(result.totals.cases, 64u);
+  EXPECT_EQ(result.respawns, 0);
+  EXPECT_GT(result.totals.fused_untold, 0u);
+  ASSERT_FALSE(result.findings.empty());
+  const Finding& finding = result.findings.all()[0];
+  EXPECT_EQ(finding.failure.verdict(), "crash") << finding.failure.cause();
+  const auto c = ParseCaseBinary(finding.case_binary);
+  ASSERT_TRUE(c.ok());
+  EXPECT_GE(c->steps(static_cast<int>(finding.failure.step()))
+                .convert()
+                .token_indices()
+                .rows(),
+            3u);
+}
+
+TEST(FusedCampaign, WrongInLargeBatchesAlone) {
+  CampaignOptions options = FusedCampaign("large_batch");
+  const CampaignResult result = RunShort(options);
+  EXPECT_GT(result.totals.only_fused, 0u);
+  ASSERT_EQ(result.findings.all().size(), 1u);
+  const Finding& finding = result.findings.all()[0];
+  EXPECT_EQ(finding.failure.key(), "convert/fused");
+  EXPECT_EQ(finding.failure.property(), "fused");
+  EXPECT_NE(finding.failure.detail().find("others in one call"),
+            std::string::npos)
+      << finding.failure.detail();
+  // The same cases, each alone: right.
+  options.fuse = 0;
+  EXPECT_TRUE(RunShort(options).findings.empty());
+}
+
+}  // namespace
+}  // namespace mlafuzz

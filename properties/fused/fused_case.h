@@ -1,0 +1,86 @@
+#ifndef MLAFUZZ_PROPERTIES_FUSED_FUSED_CASE_H_
+#define MLAFUZZ_PROPERTIES_FUSED_FUSED_CASE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "corpus/image.h"
+#include "corpus/observation.h"
+#include "oracle/judge.h"
+
+namespace mlafuzz {
+
+// Many cases as one: pools end to end in one pool, with disjoint pages; the
+// rows of each step's tensors end to end in one tensor each, with slots, page
+// numbers, request numbers and first rows of a workspace moved to where the
+// case's own now are. One call then does what the cases' own calls would have
+// done, if no row of a call may see another. What changes is the shape of the
+// batch: the pool's bounds, who has slot 0, the size of the grid, and which
+// side of its thresholds a kernel dispatches to.
+
+// Everything that a kernel is told once a call, as bytes to compare: kernel,
+// layout, page size, strides, dtypes, widths, heads, scalars, sinks. Cases of
+// equal keys may share a call. FailedPrecondition, with the reason, for a case
+// that may not:
+//   - one with a step that is not plainly valid under its contract, or with a
+//     Patch step. What a host must refuse is never fused;
+//   - one whose call means something else among others: rows that overlap, rows
+//     of the source past the slots, rows of the workspace before the first
+//     request, numbers past the own pool that would be somebody else's;
+//   - one whose contract lets rows of a call see each other (page tasks by rows
+//     alone; splits that are not declared).
+// Addresses count by the widest access that they allow; bytes before the pool
+// are the first case's.
+absl::StatusOr<std::string> FuseKey(const Contracts& contracts,
+                                    const CaseImage& image);
+
+// What a fused case may grow to. Slots and rows are numbered in 32 bits.
+inline constexpr std::int64_t kMostFusedSlots = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMostFusedRows = std::int64_t{1} << 30;
+
+class FusedCase {
+ public:
+  // At least one member, all of one FuseKey; slots and rows of each tensor
+  // within the limits above together. Members must outlive this. Fills `image`:
+  // its `source` is the first member's, whose schedule is the call's. Here and
+  // below, `threads` share the work.
+  FusedCase(std::vector<const CaseImage*> members, CaseImage* image,
+            int threads = 1);
+
+  const std::vector<const CaseImage*>& members() const { return members_; }
+
+  // What each member left behind, as if it had run alone, from what `image`
+  // did. FailedPrecondition, with the reason, where that cannot be told: a call
+  // did not end well, bytes changed that belong to no member, a guard or an
+  // input is damaged, or a sanitizer reported something.
+  absl::StatusOr<std::vector<Observation>> Split(const CaseImage& image,
+                                                 const Observation& fused,
+                                                 int threads = 1) const;
+
+ private:
+  // Slots, pages, requests and first rows of member `m` in the step's tensors.
+  void MoveNumbers(std::size_t number, std::size_t m, StepImage& step) const;
+  // Of an output: no byte changed that is no member's.
+  bool GapsAreWhole(std::size_t number, std::size_t at, const Tensor& tensor,
+                    const std::vector<std::uint8_t>& bytes) const;
+  // What member `m` left.
+  Observation Part(const CaseImage& image, const Observation& fused,
+                   std::size_t m) const;
+
+  std::vector<const CaseImage*> members_;
+  // By member: its first page; by step, tensor and member: its first row.
+  std::vector<std::int64_t> first_page_;
+  std::vector<std::vector<std::vector<std::int64_t>>> first_row_;
+};
+
+// Bytes of a case that its fused case has too.
+std::int64_t FusedBytes(const CaseImage& image);
+// Rows of the call: tokens, requests or queries of its first step.
+std::int64_t FusedRows(const CaseImage& image);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_PROPERTIES_FUSED_FUSED_CASE_H_

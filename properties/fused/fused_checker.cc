@@ -1,0 +1,381 @@
+#include "properties/fused/fused_checker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "corpus/codec.h"
+#include "oracle/judge.h"
+#include "properties/fused/for_each.h"
+#include "properties/relations.h"
+
+namespace mlafuzz {
+namespace {
+
+// Cases that run alone at once, between two signs of life.
+constexpr std::size_t kAloneAtOnce = 64;
+// The first size at which kernels are known to dispatch otherwise; then its
+// doubles.
+constexpr std::int64_t kFirstThreshold = 64;
+constexpr char kFused[] = "fused";
+
+using Clock = std::chrono::steady_clock;
+
+// Adds the seconds until its end.
+class Timer {
+ public:
+  explicit Timer(double& seconds) : seconds_(seconds) {}
+  ~Timer() {
+    seconds_ += std::chrono::duration<double>(Clock::now() - start_).count();
+  }
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+
+ private:
+  double& seconds_;
+  Clock::time_point start_ = Clock::now();
+};
+
+bool AnyFails(const std::vector<Check>& checks) {
+  return std::any_of(checks.begin(), checks.end(),
+                     [](const Check& c) { return IsFailure(c.verdict); });
+}
+
+// Of a case's own calls, relations apart.
+bool OwnFails(const std::vector<Check>& checks) {
+  return std::any_of(checks.begin(), checks.end(), [](const Check& c) {
+    return IsFailure(c.verdict) && !IsRelation(c.property);
+  });
+}
+
+// One Check() at work.
+class Batch {
+ public:
+  Batch(CaseChecker& checker, const TargetSet& targets, Executor& executor,
+        const FusedOptions& options, FusedCounts& counts,
+        std::vector<CaseImage> images, std::vector<FusedResult>& results)
+      : checker_(checker),
+        targets_(targets),
+        executor_(executor),
+        options_(options),
+        counts_(counts),
+        contracts_(checker.contracts()),
+        images_(std::move(images)),
+        results_(results),
+        states_(images_.size()) {
+    results_.clear();
+    results_.resize(images_.size());
+  }
+
+  absl::Status Run() {
+    std::vector<std::size_t> alone;
+    for (std::vector<std::size_t>& call : Calls(&alone)) {
+      if (absl::Status s = RunCall(std::move(call), &alone); !s.ok()) return s;
+    }
+    if (absl::Status s = RunAlone(std::move(alone)); !s.ok()) return s;
+    // Who is wrong among others alone may suffer from one of them.
+    std::vector<std::size_t> rest;
+    for (const Call& call : calls_) {
+      if (!IsSuspect(call)) continue;
+      for (const std::size_t i : call.members) {
+        if (!results_[i].rerun) rest.push_back(i);
+      }
+    }
+    if (absl::Status s = RunAlone(std::move(rest)); !s.ok()) return s;
+    for (const Call& call : calls_) {
+      if (absl::Status s = Conclude(call); !s.ok()) return s;
+    }
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      // Of what ran alone, the image is there already.
+      if (states_[i].ran_alone) continue;
+      results_[i].result.image = std::move(images_[i]);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct State {
+    bool ran_alone = false;
+    bool failed_fused = false;
+    std::vector<Check> fused;  // what was said of it among others
+  };
+  struct Call {
+    std::vector<std::size_t> members;
+    // Why members could not be told; empty: they were.
+    std::string untold;
+    bool refused = false;
+  };
+
+  // Calls of two cases or more; the others go to `alone`.
+  std::vector<std::vector<std::size_t>> Calls(std::vector<std::size_t>* alone) {
+    std::vector<std::string> keys(images_.size());
+    {
+      Timer timer(counts_.lay_seconds);
+      ForEach(images_.size(), options_.threads, [&](std::size_t i) {
+        auto key = FuseKey(contracts_, images_[i]);
+        if (key.ok()) keys[i] = *std::move(key);
+      });
+    }
+    struct Open {
+      std::vector<std::size_t> members;
+      std::int64_t bytes = 0;
+    };
+    std::map<std::string, Open> open;
+    std::vector<std::vector<std::size_t>> calls;
+    for (std::size_t i = 0; i < images_.size(); ++i) {
+      if (keys[i].empty()) {
+        alone->push_back(i);
+        ++counts_.alone;
+        continue;
+      }
+      Open& call = open[keys[i]];
+      const std::int64_t bytes = FusedBytes(images_[i]);
+      if (!call.members.empty() &&
+          (call.members.size() >= options_.most_cases ||
+           call.bytes + bytes > options_.most_bytes)) {
+        calls.push_back(std::move(call.members));
+        call = {};
+      }
+      call.members.push_back(i);
+      call.bytes += bytes;
+    }
+    for (auto& [key, call] : open) calls.push_back(std::move(call.members));
+    const auto single = [](const auto& call) { return call.size() < 2; };
+    for (const auto& call : calls) {
+      if (!single(call)) continue;
+      alone->push_back(call[0]);
+      ++counts_.alone;
+    }
+    calls.erase(std::remove_if(calls.begin(), calls.end(), single),
+                calls.end());
+    return calls;
+  }
+
+  absl::Status RunCall(std::vector<std::size_t> members,
+                       std::vector<std::size_t>* alone) {
+    options_.progress();
+    Call& call = calls_.emplace_back();
+    call.members = std::move(members);
+    ++counts_.calls;
+    counts_.fused += call.members.size();
+    for (const StepImage& step : images_[call.members[0]].steps) {
+      counts_.shared[static_cast<std::size_t>(step.kernel)] +=
+          call.members.size() - 1;
+    }
+    std::vector<const CaseImage*> images;
+    for (const std::size_t i : call.members) images.push_back(&images_[i]);
+    CaseImage image;
+    std::optional<FusedCase> fused;
+    {
+      Timer timer(counts_.lay_seconds);
+      fused.emplace(std::move(images), &image, options_.threads);
+    }
+    std::vector<Observation> observations;
+    {
+      Timer timer(counts_.run_seconds);
+      if (absl::Status s = executor_.Run(targets_, {&image, 1}, &observations);
+          !s.ok()) {
+        return s;
+      }
+    }
+    absl::StatusOr<std::vector<Observation>> seen =
+        absl::UnknownError("not split");
+    {
+      Timer timer(counts_.lay_seconds);
+      seen = fused->Split(image, observations.at(0), options_.threads);
+    }
+    for (const std::size_t i : call.members) {
+      results_[i].together = call.members.size();
+    }
+    if (!seen.ok()) {
+      ++counts_.untold;
+      call.untold = std::string(seen.status().message());
+      for (const StepObservation& step : observations[0].steps) {
+        call.refused |= step.status == CallStatus::kRefused ||
+                        step.status == CallStatus::kNotImplemented;
+      }
+      alone->insert(alone->end(), call.members.begin(), call.members.end());
+      return absl::OkStatus();
+    }
+    {
+      Timer timer(counts_.judge_seconds);
+      ForEach(call.members.size(), options_.threads, [&](std::size_t m) {
+        CaseResult& result = results_[call.members[m]].result;
+        result.observation = std::move((*seen)[m]);
+        result.checks =
+            Judge(contracts_, images_[call.members[m]], result.observation);
+      });
+    }
+    std::int64_t rows = 0;
+    std::int64_t threshold = kFirstThreshold;
+    for (const std::size_t i : call.members) {
+      rows += FusedRows(images_[i]);
+      bool again = rows >= threshold;
+      while (rows >= threshold) threshold *= 2;
+      // Upper bits: relations are drawn from others.
+      again |=
+          (CaseHash(*images_[i].source) >> 24) % options_.alone_one_in == 0;
+      State& state = states_[i];
+      state.failed_fused = AnyFails(results_[i].result.checks);
+      if (again || state.failed_fused) alone->push_back(i);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status RunAlone(std::vector<std::size_t> places) {
+    Timer timer(counts_.alone_seconds);
+    for (std::size_t at = 0; at < places.size(); at += kAloneAtOnce) {
+      options_.progress();
+      const std::size_t end = std::min(places.size(), at + kAloneAtOnce);
+      std::vector<CaseImage> images;
+      std::vector<CheckOptions> options;
+      for (std::size_t k = at; k < end; ++k) {
+        options.push_back(options_.relations(*images_[places[k]].source));
+        images.push_back(std::move(images_[places[k]]));
+      }
+      std::vector<CaseResult> checked;
+      if (absl::Status s =
+              checker_.CheckImages(std::move(images), options, &checked);
+          !s.ok()) {
+        return s;
+      }
+      for (std::size_t k = at; k < end; ++k) {
+        FusedResult& result = results_[places[k]];
+        State& state = states_[places[k]];
+        state.fused = std::move(result.result.checks);
+        state.ran_alone = true;
+        result.rerun = result.together > 1;
+        if (result.rerun) ++counts_.rerun;
+        result.result = std::move(checked[k - at]);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool FailsAlone(std::size_t i) const {
+    return results_[i].rerun && OwnFails(results_[i].result.checks);
+  }
+
+  // One of its cases is wrong among the others and not alone.
+  bool IsSuspect(const Call& call) const {
+    return std::any_of(call.members.begin(), call.members.end(),
+                       [this](std::size_t i) {
+                         return states_[i].failed_fused && !FailsAlone(i);
+                       });
+  }
+
+  absl::Status Conclude(const Call& call) {
+    const std::size_t others = call.members.size() - 1;
+    const bool culprit =
+        std::any_of(call.members.begin(), call.members.end(),
+                    [this](std::size_t i) { return FailsAlone(i); });
+    if (!call.untold.empty()) {
+      if (culprit || call.refused) return absl::OkStatus();
+      return Blame(call.members[0], others, call.untold);
+    }
+    for (const std::size_t i : call.members) {
+      if (!results_[i].rerun) continue;
+      const bool fails_alone = FailsAlone(i);
+      if (states_[i].failed_fused && !fails_alone) {
+        if (culprit) continue;
+        if (absl::Status s = Blame(i, others, DetailOf(states_[i].fused));
+            !s.ok()) {
+          return s;
+        }
+      } else if (!states_[i].failed_fused && fails_alone) {
+        ++counts_.only_alone;
+        for (Check& check : results_[i].result.checks) {
+          if (!IsFailure(check.verdict)) continue;
+          absl::StrAppend(&check.detail, "; among ", others,
+                          " others in one call it was right");
+        }
+      } else if (!fails_alone) {
+        AddPass(results_[i].result);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static std::string DetailOf(const std::vector<Check>& checks) {
+    for (const Check& check : checks) {
+      if (IsFailure(check.verdict)) {
+        return absl::StrCat(check.property, ": ", check.detail);
+      }
+    }
+    return "";
+  }
+
+  // A finding: right alone, wrong among others. Copies of it show it too, if
+  // the batch's shape alone does it; then the case shows it by itself.
+  absl::Status Blame(std::size_t i, std::size_t others,
+                     const std::string& detail) {
+    ++counts_.only_fused;
+    CaseResult& result = results_[i].result;
+    const std::string seen =
+        absl::StrCat("among ", others, " others in one call: ", detail);
+    const std::size_t before = result.checks.size();
+    for (const Relation& r : AllRelations()) {
+      if (r.name != std::string(kFused) ||
+          !r.applies(targets_, contracts_, result.image)) {
+        continue;
+      }
+      if (absl::Status s = r.run(
+              targets_, executor_, contracts_, result.image, result.observation,
+              CaseHash(*result.image.source), &result.checks);
+          !s.ok()) {
+        return s;
+      }
+    }
+    bool shown = false;
+    for (std::size_t k = before; k < result.checks.size(); ++k) {
+      Check& check = result.checks[k];
+      if (!IsFailure(check.verdict)) continue;
+      shown = true;
+      check.detail = absl::StrCat(seen, "; ", check.detail);
+    }
+    if (shown) return absl::OkStatus();
+    result.checks.resize(before);
+    int step = 0;
+    for (const Check& check : states_[i].fused) {
+      if (IsFailure(check.verdict)) step = check.step;
+    }
+    result.checks.push_back(
+        {step, result.image.steps[static_cast<std::size_t>(step)].kernel,
+         kFused, Verdict::kFail,
+         absl::StrCat(seen, "; not among copies of itself"), nullptr});
+    return absl::OkStatus();
+  }
+
+  static void AddPass(CaseResult& result) {
+    for (std::size_t step = 0; step < result.image.steps.size(); ++step) {
+      result.checks.push_back({static_cast<int>(step),
+                               result.image.steps[step].kernel, kFused,
+                               Verdict::kPass, "", nullptr});
+    }
+  }
+
+  CaseChecker& checker_;
+  const TargetSet& targets_;
+  Executor& executor_;
+  const FusedOptions& options_;
+  FusedCounts& counts_;
+  const Contracts contracts_;
+  std::vector<CaseImage> images_;
+  std::vector<FusedResult>& results_;
+  std::vector<State> states_;
+  std::vector<Call> calls_;
+};
+
+}  // namespace
+
+absl::Status FusedChecker::Check(std::vector<CaseImage> images,
+                                 std::vector<FusedResult>* results) {
+  return Batch(checker_, targets_, executor_, options_, counts_,
+               std::move(images), *results)
+      .Run();
+}
+
+}  // namespace mlafuzz
