@@ -19,6 +19,7 @@ constexpr char kPow2[] =
     "scale: POW2_CEIL floor: FLOOR_ON_SCALE floor_bits: 0x38d1b717 ";
 constexpr char kNopeToo[] = "pe_dims: [64, 0] ";
 constexpr char kRopeOnly[] = "pe_dims: 64 ";
+constexpr char kAmaxFloor[] = "floor: FLOOR_ON_AMAX floor_bits: 0x38d1b717 ";
 // amax * (1/448) in fp32.
 constexpr char kReciprocal[] = "scale_division: TIMES_RECIPROCAL ";
 constexpr char kVllmGather[] =
@@ -58,6 +59,14 @@ constexpr char kFlashInferPolicy[] =
     "@cb9e34ae";
 constexpr char kFlashMlaSm90[] =
     "deepseek-ai/FlashMLA csrc/sm90/decode/sparse_fp8 @9241ae3e";
+constexpr char kFlashInferTestUtils[] =
+    "flashinfer-ai/flashinfer tests/attention/sparse_mla_test_utils.py "
+    "@4f9ea95e";
+constexpr char kFlashMlaQuant[] =
+    "deepseek-ai/FlashMLA tests/quant.py @9241ae3e";
+constexpr char kDsv4Ops[] =
+    "vllm-project/vllm vllm/models/deepseek_v4/common/ops/cache_utils.py "
+    "@03dc5649";
 constexpr char kIndexer[] =
     "vllm-project/vllm csrc/libtorch_stable/cache_kernels.cu "
     "(indexer_k_quant_and_cache) @00eb0c87";
@@ -70,6 +79,14 @@ std::string Reader(const std::string& qk, const std::string& v,
                    const std::string& decode, const std::string& arithmetic) {
   return absl::StrCat("qk { scale_rule: ", qk, " } v { scale_rule: ", v, " } ",
                       decode, " arithmetic { ", arithmetic, "}");
+}
+
+// FlashInfer's DSv4: the matrix units take the scale bytes of the logits, a
+// shift of the exponent those of the values (model/scale_convert.cuh).
+std::string Dsv4Reader() {
+  return absl::StrCat(
+      "v { ue8m0_zero: ZERO_IS_ZERO ue8m0_last: LAST_IS_INF } arithmetic { ",
+      kFlashInferArithmetic, "}");
 }
 
 std::vector<Party> MakeParties() {
@@ -118,49 +135,54 @@ std::vector<Party> MakeParties() {
        Rope::kWritten, Writer(native + kRopeOnly)},
       {"flashinfer-packer", kWriter, "row656", "",
        "FlashInfer's test packer: amax floored at 1e-4", kFlashInferPackers,
-       Rope::kWritten,
-       Writer(absl::StrCat(kRopeOnly,
-                           "floor: FLOOR_ON_AMAX floor_bits: 0x38d1b717 "))},
+       Rope::kWritten, Writer(absl::StrCat(kRopeOnly, kAmaxFloor))},
       {"flashmla-packer", kWriter, "row656", "",
        "FlashMLA's test packer: the scale, floored at 1e-4, rounded up to a "
        "power of two",
-       "deepseek-ai/FlashMLA tests/quant.py @9241ae3e", Rope::kWritten,
-       Writer(absl::StrCat(kRopeOnly, kPow2))},
+       kFlashMlaQuant, Rope::kWritten, Writer(absl::StrCat(kRopeOnly, kPow2))},
+      {"flashinfer-packer-nope", kWriter, "row656", "",
+       "FlashInfer's test packer for GLM-5.3 in rows of 656 bytes, their tail "
+       "zeroed",
+       kFlashInferTestUtils, Rope::kNone,
+       Writer(absl::StrCat("pe_dims: 0 ", kAmaxFloor))},
       // ---- writers of other formats
       {"flashinfer-packer-528", kWriter, "row528", "",
        "FlashInfer's test packer for GLM-5.3 rows without a tail",
-       "flashinfer-ai/flashinfer tests/attention/sparse_mla_test_utils.py "
-       "@4f9ea95e",
-       Rope::kNone, Writer("floor: FLOOR_ON_AMAX floor_bits: 0x38d1b717 ")},
+       kFlashInferTestUtils, Rope::kNone, Writer(kAmaxFloor)},
       {"dsv4-cuda", kWriter, "footer584", "",
        "DeepSeek-V4 insert: UE8M0 scales of 64 values in the page's footer",
        "vllm-project/vllm csrc/libtorch_stable/"
        "fused_deepseek_v4_qnorm_rope_kv_insert_kernel.cu @00ce99f0",
        Rope::kWritten,
-       Writer("scale: POW2_CEIL floor: FLOOR_ON_AMAX floor_bits: 0x38d1b717 "
-              "nan: NAN_TO_MINUS_448 ")},
+       Writer(absl::StrCat(kAmaxFloor, "nan: NAN_TO_MINUS_448 "))},
       {"dsv4-triton", kWriter, "footer584", "",
-       "the same in Triton; skips slot -1 alone",
-       "vllm-project/vllm vllm/models/deepseek_v4/common/ops/cache_utils.py "
-       "@03dc5649",
-       Rope::kWritten,
-       Writer("scale: POW2_CEIL floor: FLOOR_ON_AMAX floor_bits: 0x38d1b717 "
-              "slots: MINUS_ONE_SKIPPED ")},
+       "the same in Triton; skips slot -1 alone", kDsv4Ops, Rope::kWritten,
+       Writer(absl::StrCat(kAmaxFloor,
+                           "code_division: CODE_DIVIDE "
+                           "slots: MINUS_ONE_SKIPPED "))},
+      {"flashmla-packer-584", kWriter, "footer584", "",
+       "FlashMLA's test packer for its MODEL1: the scale floored at 1e-4",
+       kFlashMlaQuant, Rope::kWritten,
+       Writer("floor: FLOOR_ON_SCALE floor_bits: 0x38d1b717 "
+              "nan: NAN_POISONS_SCALE code_division: CODE_DIVIDE ")},
+      {"flashinfer-packer-584", kWriter, "footer584", "",
+       "FlashInfer's test packer for DSv4: amax and scale floored at 1e-4",
+       kFlashInferTestUtils, Rope::kWritten,
+       Writer("floor: FLOOR_ON_SCALE floor_bits: 0x38d1b717 "
+              "nan: NAN_POISONS_SCALE code_division: CODE_DIVIDE ")},
       {"dsv4_1", kWriter, "footer528", "",
        "DeepSeek-V4.1: rope in E4M3 too, UE8M0 scales of 32 values",
-       "flashinfer-ai/flashinfer tests/attention/sparse_mla_test_utils.py "
-       "@4f9ea95e",
-       Rope::kWritten,
-       Writer("scale: POW2_CEIL slots: NEGATIVE_SKIPPED "
-              "duplicates: FIRST_WINS ")},
+       kFlashInferTestUtils, Rope::kWritten,
+       Writer("slots: NEGATIVE_SKIPPED duplicates: FIRST_WINS ")},
       {"indexer-fp32", kWriter, "indexer132", "",
        "indexer keys, fp32 scales behind the page's codes", kIndexer,
-       Rope::kNone, Writer("floor: FLOOR_ON_AMAX floor_bits: 0x38d1b717 ")},
+       Rope::kNone,
+       Writer(absl::StrCat(kAmaxFloor, "fp16_amax: FP16_RAW_BITS "))},
       {"indexer-ue8m0", kWriter, "indexer132", "",
        "indexer keys, scales rounded up to powers of two", kIndexer,
        Rope::kNone,
-       Writer("scale: POW2_CEIL floor: FLOOR_ON_AMAX floor_bits: "
-              "0x38d1b717 ")},
+       Writer(absl::StrCat("scale: POW2_CEIL ", kAmaxFloor,
+                           "fp16_amax: FP16_RAW_BITS "))},
       // ---- gathers
       {"upconvert-old", kGather, "row656", "workspace576",
        "cp_gather_and_upconvert_fp8_kv_cache with lengths of its own",
@@ -178,11 +200,36 @@ std::vector<Party> MakeParties() {
        Rope::kWritten,
        absl::StrCat("gather { lengths: FROM_STARTS nope_tail: NOPE_TAIL_ZERO ",
                     kVllmGather, "}")},
+      {"nope-row-gather", kGather, "row528", "workspace512",
+       "this project's gather of rows without a tail; nobody else's is known",
+       "mlafuzz kernels/layouts/page_gather.cuh @builtin:nope-row",
+       Rope::kWritten, "gather {}"},
+      {"dsv4-gather", kGather, "footer584", "workspace512",
+       "dequantize_and_gather_k_cache: takes scale byte 255 for Inf, the "
+       "table's rows to be dense",
+       kDsv4Ops, Rope::kWritten,
+       "gather { lengths: SEQ_LENS page_tasks: EVERY_PAGE table_row: "
+       "TABLE_ROW_SHAPE ue8m0_last: LAST_IS_INF }"},
+      {"flashmla-unpacker-584", kGather, "footer584", "workspace512",
+       "FlashMLA's test unpacker for its MODEL1: scale byte 255 is NaN",
+       kFlashMlaQuant, Rope::kWritten, "gather { page_tasks: EVERY_PAGE }"},
+      {"flashinfer-unpacker-584", kGather, "footer584", "workspace512",
+       "FlashInfer's test unpacker for DSv4: scale byte 255 is Inf",
+       kFlashInferTestUtils, Rope::kWritten,
+       "gather { page_tasks: EVERY_PAGE ue8m0_last: LAST_IS_INF }"},
+      {"dsv4_1-unpacker", kGather, "footer528", "workspace512",
+       "FlashInfer's test unpacker for DSv4.1: scale byte 255 is Inf",
+       kFlashInferTestUtils, Rope::kWritten,
+       "gather { page_tasks: EVERY_PAGE ue8m0_last: LAST_IS_INF }"},
       {"indexer-gather", kGather, "indexer132", "indexer_dense",
-       "cp_gather_indexer_k_quant_cache: codes and scales side by side",
+       "cp_gather_indexer_k_quant_cache: codes and scales side by side; as "
+       "recorded, codes from the 16-byte boundary below, scales by the codes' "
+       "stride",
        "vllm-project/vllm csrc/libtorch_stable/cache_kernels.cu "
        "(cp_gather_indexer_k_quant_cache) @00eb0c87",
-       Rope::kWritten, "gather {}"},
+       Rope::kWritten,
+       "gather { code_loads: LOADS_FROM_BOUNDARY scale_rows: "
+       "SCALE_ROWS_BY_CODE_STRIDE }"},
       // ---- readers of the 656-byte row
       {"dsv3_2", kReader, "row656", "",
        "FlashInfer DSV3_2 (pow2_fp32): the scale's exponent alone for the "
@@ -236,14 +283,12 @@ std::vector<Party> MakeParties() {
        "flashinfer-ai/flashinfer "
        "include/flashinfer/attention/sparse_mla_sm120/decode_dsv4_kernel.cuh "
        "@fb28d724",
-       Rope::kWritten,
-       Reader("SCALE_RAW", "SCALE_RAW", "", kFlashInferArithmetic)},
+       Rope::kWritten, Dsv4Reader()},
       {"dsv4-main-extra", kReader, "footer584", "",
        "FLASHINFER_MLA_SPARSE_DSV4 with the second, compressed cache",
        "vllm-project/vllm vllm/models/deepseek_v4/nvidia/flashinfer_sparse.py "
        "@055e47c2",
-       Rope::kWritten,
-       Reader("SCALE_RAW", "SCALE_RAW", "", kFlashInferArithmetic)},
+       Rope::kWritten, Dsv4Reader()},
   };
 }
 
@@ -262,28 +307,41 @@ const char* PartyRoleName(PartyRole role) {
 }
 
 const std::vector<CacheFormat>& AllCacheFormats() {
+  constexpr char kDense[] =
+      "what a gather leaves is read by dense attention, which is no party";
+  constexpr char kNoIndexer[] = "no oracle for a reader of the indexer's cache";
+  constexpr char kNoFooter[] =
+      "no oracle for a decode of scales in a page's footer";
   static const auto* formats = new std::vector<CacheFormat>{
       {"row656", "fp8_ds_mla",
        "656-byte row: 512 codes, 4 fp32 scales, 64 rope values", "FP8_DS_MLA",
-       nullptr},
+       nullptr, nullptr, "workspace576"},
       {"row528", "fp8_ds_mla", "528-byte row: 512 codes, 4 fp32 scales",
-       nullptr, "no oracle for a decode of rows of 528 bytes"},
+       "NOPE_ROW_528", nullptr, "no oracle for a decode of rows of 528 bytes",
+       "workspace512"},
       {"footer584", "fp8_ds_mla",
        "584-byte DSv4 row: 448 codes and 64 rope values, 8 bytes of UE8M0 "
        "scales in the page's footer",
-       nullptr, "no oracle for a decode of scales in a page's footer"},
+       "DSV4_FOOTER_584", nullptr, kNoFooter, "workspace512"},
       {"footer528", "ue8m0_g32",
        "528-byte DSv4.1 row: 512 codes, 16 UE8M0 scales in the page's footer",
-       nullptr, "no oracle for a decode of scales in a page's footer"},
+       "DSV4_1_FOOTER_528", nullptr, kNoFooter, "workspace512"},
       {"indexer132", "indexer K cache",
        "132-byte indexer row: 128 codes, an fp32 scale behind the page's codes",
-       nullptr, "no oracle for a reader of the indexer's cache"},
+       "INDEXER_132", nullptr, kNoIndexer, "indexer_dense"},
+      {"indexer264", "indexer K cache",
+       "264-byte indexer row: 256 codes, two fp32 scales behind the page's "
+       "codes",
+       "INDEXER_264", nullptr, kNoIndexer, "indexer_dense"},
       {"workspace576", "bf16 workspace",
-       "1152-byte row: 576 bf16 values, no scales", nullptr,
-       "what a gather leaves is read by dense attention, which is no party"},
+       "1152-byte row: 576 bf16 values, no scales", nullptr, kDense, kDense,
+       ""},
+      {"workspace512", "bf16 workspace",
+       "1024-byte row: 512 bf16 values, no scales", nullptr, kDense, kDense,
+       ""},
       {"indexer_dense", "indexer workspace",
-       "dense indexer keys: 128 codes, and an fp32 scale beside them", nullptr,
-       "no oracle for a reader of the indexer's cache"},
+       "dense indexer keys: codes, and fp32 scales beside them", nullptr,
+       kNoIndexer, kNoIndexer, ""},
   };
   return *formats;
 }
@@ -315,13 +373,30 @@ std::optional<Layout> ComputableLayout(const CacheFormat& format) {
   return layout;
 }
 
+const CacheFormat* FormatOfLayout(Layout layout) {
+  for (const CacheFormat& format : AllCacheFormats()) {
+    if (ComputableLayout(format) == layout) return &format;
+  }
+  return nullptr;
+}
+
+const char* WhyNotComputed(const CacheFormat& format, PartyRole role) {
+  if (!ComputableLayout(format).has_value()) {
+    return format.why_not == nullptr ? "no oracle" : format.why_not;
+  }
+  return role == PartyRole::kReader ? format.why_no_decode : nullptr;
+}
+
 Contract PartyContract(const Party& party) {
-  absl::StatusOr<Contract> contract = ParseContractText(party.contract);
-  if (!contract.ok()) std::abort();  // parties_test parses all
   const std::optional<Layout> layout =
       ComputableLayout(*FindCacheFormat(party.format));
-  if (layout.has_value()) contract->set_layout(*layout);
-  return *std::move(contract);
+  // First, for it says what is filled in.
+  const absl::StatusOr<Contract> contract = ParseContractText(absl::StrCat(
+      layout.has_value() ? absl::StrCat("layout: ", Layout_Name(*layout), " ")
+                         : "",
+      party.contract));
+  if (!contract.ok()) std::abort();  // parties_test parses all
+  return *contract;
 }
 
 }  // namespace mlafuzz

@@ -27,6 +27,10 @@ struct CacheFormat {
   const char* layout;
   // Why not, where `layout` is null.
   const char* why_not;
+  // Why nobody here can say what a decode makes of it; null: an oracle can.
+  const char* why_no_decode;
+  // The format of what a gather of it leaves; "": none is known.
+  const char* gathered;
 };
 
 // What the rows of a writer say about rope.
@@ -59,7 +63,15 @@ const Party* FindParty(absl::string_view name);
 // The format's layout if contracts and cases can say it; nullopt otherwise.
 std::optional<Layout> ComputableLayout(const CacheFormat& format);
 
-// The party's contract, every field set. Its text parses (parties_test).
+// The format with that layout; nullptr: no party here has it.
+const CacheFormat* FormatOfLayout(Layout layout);
+
+// Why nothing can be said of what a party of this role makes of the format's
+// bytes; null: it can be computed.
+const char* WhyNotComputed(const CacheFormat& format, PartyRole role);
+
+// The party's contract, every field set: what its text leaves open is this
+// project's for the layout. Its text parses (parties_test).
 Contract PartyContract(const Party& party);
 
 }  // namespace mlafuzz

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "corpus/contracts.h"
+#include "corpus/token_layout.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -23,8 +24,9 @@ TEST(Parties, NamesAreUniqueAndRowsComplete) {
     EXPECT_TRUE(names.insert(party.name).second) << party.name;
     EXPECT_EQ(FindParty(party.name), &party);
     EXPECT_NE(FindCacheFormat(party.format), nullptr) << party.name;
-    EXPECT_EQ(FindCacheFormat(party.leaves) != nullptr,
-              party.role == PartyRole::kGather)
+    EXPECT_STREQ(party.leaves, party.role == PartyRole::kGather
+                                   ? FindCacheFormat(party.format)->gathered
+                                   : "")
         << party.name;
     EXPECT_NE(std::string(party.what), "") << party.name;
     // Repository, file, commit or change.
@@ -42,7 +44,32 @@ TEST(Parties, FormatsSayWhyNot) {
     EXPECT_TRUE(names.insert(format.name).second) << format.name;
     EXPECT_EQ(ComputableLayout(format).has_value(), format.why_not == nullptr)
         << format.name;
+    EXPECT_EQ(ComputableLayout(format).has_value(),
+              FindCacheFormat(format.gathered) != nullptr)
+        << format.name;
+    if (format.why_not != nullptr) {
+      EXPECT_NE(format.why_no_decode, nullptr) << format.name;
+    }
   }
+}
+
+// Each layout is a format, under the name that reports give it.
+TEST(Parties, EveryLayoutIsAFormat) {
+  for (const TokenLayout& token : TokenLayouts()) {
+    const CacheFormat* format = FormatOfLayout(token.layout);
+    ASSERT_NE(format, nullptr) << token.name;
+    EXPECT_STREQ(format->name, token.name);
+  }
+}
+
+// What a party's text leaves open is filled in by its layout.
+TEST(Parties, ContractsHaveTheirLayoutsRules) {
+  const Contract dsv4 = PartyContract(*FindParty("dsv4-cuda"));
+  EXPECT_EQ(dsv4.layout(), DSV4_FOOTER_584);
+  EXPECT_EQ(dsv4.writer().DebugString(),
+            BuiltinContract(DSV4_FOOTER_584).writer().DebugString());
+  EXPECT_EQ(PartyContract(*FindParty("dsv4_1")).writer().DebugString(),
+            BuiltinContract(DSV4_1_FOOTER_528).writer().DebugString());
 }
 
 // What is written here must be what was measured.

@@ -19,13 +19,6 @@ namespace {
 // A party and the target whose kernel it is.
 using Origins = std::map<std::pair<PartyRole, std::string>, const Targets*>;
 
-const CacheFormat* FormatOf(Layout layout) {
-  for (const CacheFormat& format : AllCacheFormats()) {
-    if (ComputableLayout(format) == layout) return &format;
-  }
-  return nullptr;
-}
-
 bool WritesPeDim(const Contract& contract, std::uint32_t pe_dim) {
   const auto& dims = contract.writer().pe_dims();
   return std::find(dims.begin(), dims.end(), pe_dim) != dims.end();
@@ -60,10 +53,11 @@ absl::Status AddParties(const Targets& targets,
     party.name = as;
     party.role = role;
     party.what = absl::StrCat("the ", PartyRoleName(role), " of ", name);
-    party.format = FormatOf(target.contract().layout());
+    party.format = FormatOfLayout(target.contract().layout());
     if (party.format == nullptr) return;
-    if (role == PartyRole::kGather)
-      party.leaves = FindCacheFormat("workspace576");
+    if (role == PartyRole::kGather) {
+      party.leaves = FindCacheFormat(party.format->gathered);
+    }
     party.rope = rope;
     party.contract = target.contract();
     parties->push_back(std::move(party));
@@ -71,10 +65,12 @@ absl::Status AddParties(const Targets& targets,
     any = true;
   };
   if (const Target* t = OwnKernel(*set, name, Kernel::kWriter)) {
-    if (WritesPeDim(t->contract(), 64)) {
+    if (t->contract().layout() != FP8_DS_MLA) {  // with one pe_dim
+      add(*t, name, PartyRole::kWriter, Rope::kWritten);
+    } else if (WritesPeDim(t->contract(), 64)) {
       add(*t, name, PartyRole::kWriter, Rope::kWritten);
     }
-    if (WritesPeDim(t->contract(), 0)) {
+    if (t->contract().layout() == FP8_DS_MLA && WritesPeDim(t->contract(), 0)) {
       add(*t, absl::StrCat(name, " (NoPE)"), PartyRole::kWriter, Rope::kNone);
     }
   }

@@ -1,6 +1,7 @@
 #include "fuzz/command/chain_replay.h"
 
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -52,10 +53,16 @@ absl::StatusOr<Chain> ReadChain(const std::string& names) {
   if (!reader.ok()) return reader.status();
   for (const Party* party : {*writer, *reader}) {
     const CacheFormat& format = *FindCacheFormat(party->format);
-    if (ComputableLayout(format).has_value()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--chain: ", party->name,
-                                                   " has layout ", format.name,
-                                                   ": ", format.why_not));
+    const char* why_not = WhyNotComputed(format, party->role);
+    if (why_not == nullptr) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--chain: ", party->name, " has layout ", format.name, ": ", why_not));
+  }
+  if (std::string_view((*writer)->format) != (*reader)->format) {
+    const CacheFormat& has = *FindCacheFormat((*writer)->format);
+    const CacheFormat& takes = *FindCacheFormat((*reader)->format);
+    return absl::InvalidArgumentError(
+        absl::StrCat("--chain: refused: ", OtherFormat(has, takes)));
   }
   return ChainOf(ToMatrixParty(**writer), ToMatrixParty(**reader));
 }
@@ -96,7 +103,7 @@ ChainAnswer ReplayChain(const Chain& chain, const Case& c) {
         absl::StrCat("disagree: ", absl::StrJoin(rules, "; "), ": ", *words),
         kDisagrees};
   }
-  for (const MeaningRule& rule : MeaningRules(chain.kernel, chain.rope)) {
+  for (const MeaningRule& rule : MeaningRules(chain)) {
     if (ShowsRule(chain, rule.field, *image)) {
       return {"agree", kAgrees};
     }

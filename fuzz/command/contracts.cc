@@ -55,10 +55,14 @@ Json PartyJson(const Party& party) {
                      {"value", field.value},
                      {"meaning", field.meaning}});
   }
-  return {{"name", party.name},     {"role", PartyRoleName(party.role)},
-          {"what", party.what},     {"layout", format.name},
-          {"label", format.label},  {"computed", format.why_not == nullptr},
-          {"source", party.source}, {"rules", rules}};
+  return {{"name", party.name},
+          {"role", PartyRoleName(party.role)},
+          {"what", party.what},
+          {"layout", format.name},
+          {"label", format.label},
+          {"computed", WhyNotComputed(format, party.role) == nullptr},
+          {"source", party.source},
+          {"rules", rules}};
 }
 
 // 0, or the usage error of a file that cannot be written.
@@ -87,10 +91,13 @@ int List(const Arguments& arguments) {
   }
   std::printf("\nlayouts\n");
   for (const CacheFormat& format : AllCacheFormats()) {
+    const char* why_not = WhyNotComputed(format, PartyRole::kReader);
     std::printf("%-13s label %-18s %s%s%s\n", format.name,
                 absl::StrCat("\"", format.label, "\"").c_str(), format.words,
-                format.why_not == nullptr ? "" : "; not computed: ",
-                format.why_not == nullptr ? "" : format.why_not);
+                why_not == nullptr         ? ""
+                : format.layout == nullptr ? "; not computed: "
+                                           : "; its readers not computed: ",
+                why_not == nullptr ? "" : why_not);
   }
   return kExitNothingFound;
 }
@@ -111,8 +118,9 @@ int ShowOne(const Arguments& arguments, const std::string& name) {
   std::printf("%s, a %s: %s\n  layout  %s, \"%s\": %s\n  source  %s\n",
               party->name, PartyRoleName(party->role), party->what, format.name,
               format.label, format.words, party->source);
-  if (format.why_not != nullptr) {
-    std::printf("  not computed: %s\n", format.why_not);
+  if (const char* why_not = WhyNotComputed(format, party->role);
+      why_not != nullptr) {
+    std::printf("  not computed: %s\n", why_not);
   }
   for (const ContractField& field :
        ContractFields(PartyContract(*party), RulesOf(party->role))) {

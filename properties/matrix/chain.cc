@@ -24,7 +24,11 @@ std::vector<std::uint8_t> Written(const Chain& chain, const CaseImage& image) {
   return std::move(e.pool);
 }
 
+// Whether a row has 64 rope values, none, or zeros is a question of the
+// 656-byte row alone: each other layout has one pe_dim, which its writers
+// check.
 bool RopeFits(const Chain& chain, const Case& c) {
+  if (chain.writer.layout() != FP8_DS_MLA) return true;
   const Write& write = c.steps(kWrite).write();
   const bool none = chain.rope != Rope::kWritten;
   if ((chain.rope == Rope::kNone) != (write.pe_dim() == 0)) return false;
@@ -39,7 +43,8 @@ bool RopeFits(const Chain& chain, const Case& c) {
   return none || c.steps(kRead).decode().pe_dim() != 0;
 }
 
-// Every byte that the reader may read lies in a row that the writer wrote.
+// Every byte that means something to the reader's caller is of a token that the
+// writer wrote.
 bool ReadsWritten(const Chain& chain, const CaseImage& image) {
   const Tensor* slots = image.steps[kWrite].Find(TensorId::kSlotMapping);
   std::vector<std::uint8_t> written(image.pool.bytes.size(), 0);
@@ -47,15 +52,42 @@ bool ReadsWritten(const Chain& chain, const CaseImage& image) {
     std::int64_t slot;
     std::memcpy(&slot, slots->bytes.data() + 8 * i * slots->strides[0], 8);
     if (slot < 0 || slot >= image.pool.slots()) continue;
-    const std::int64_t at = image.pool.RowAt(slot);
-    std::fill_n(written.begin() + at, image.pool.row_bytes, 1);
+    ForEachPart(image.pool, slot, 0, image.pool.row_bytes,
+                [&written](std::int64_t at, std::int64_t, std::int64_t count) {
+                  std::fill_n(written.begin() + at, count, 1);
+                });
   }
   const std::vector<std::uint8_t> read =
-      PoolReadSet(chain.reader, image, kRead);
+      PoolReadSet(Twin(chain).reader, image, kRead);
   for (std::size_t i = 0; i < read.size(); ++i) {
     if (read[i] != 0 && written[i] == 0) return false;
   }
   return true;
+}
+
+// Of one output of a gather; nullopt if all bytes are the same.
+std::optional<std::string> FirstByteApart(const Tensor& tensor,
+                                          const std::vector<std::uint8_t>& a,
+                                          const std::vector<std::uint8_t>& b) {
+  const std::size_t size = static_cast<std::size_t>(DTypeSize(tensor.dtype));
+  const auto hex = [size](const std::uint8_t* bytes) {
+    std::string text = "0x";
+    for (std::size_t i = size; i-- > 0;) {
+      absl::StrAppendFormat(&text, "%02x", bytes[i]);
+    }
+    return text;
+  };
+  for (std::size_t k = 0; k + size <= a.size(); k += size) {
+    if (std::memcmp(&a[k], &b[k], size) == 0) continue;
+    const std::int64_t element = static_cast<std::int64_t>(k / size);
+    return absl::StrFormat("%srow %d, column %d: %s where %s is meant",
+                           tensor.id == TensorId::kDst
+                               ? std::string()
+                               : absl::StrCat(TensorName(tensor.id), ", "),
+                           element / tensor.strides[0],
+                           element % tensor.strides[0], hex(&a[k]), hex(&b[k]));
+  }
+  return std::nullopt;
 }
 
 std::string FirstApart(const DecodeExpectation& a, const DecodeExpectation& b) {
@@ -87,8 +119,8 @@ std::string FirstApart(const DecodeExpectation& a, const DecodeExpectation& b) {
 
 FitResult Fits(const Chain& chain, const CaseImage& image) {
   const Case& c = *image.source;
-  if (image.steps.size() != 2 || image.steps[kWrite].is_patch ||
-      image.steps[kRead].is_patch ||
+  if (image.pool.layout != chain.writer.layout() || image.steps.size() != 2 ||
+      image.steps[kWrite].is_patch || image.steps[kRead].is_patch ||
       image.steps[kWrite].kernel != Kernel::kWriter ||
       image.steps[kRead].kernel != chain.kernel || !RopeFits(chain, c)) {
     return {};
@@ -120,15 +152,8 @@ std::optional<std::string> Apart(const Chain& a, const Chain& b,
   const std::vector<Tensor>& tensors = image.steps[kRead].tensors;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i].output) continue;
-    for (std::size_t k = 0; k + 1 < x.outputs[i].size(); k += 2) {
-      if (std::memcmp(&x.outputs[i][k], &y.outputs[i][k], 2) == 0) continue;
-      const std::int64_t element = static_cast<std::int64_t>(k / 2);
-      return absl::StrFormat(
-          "row %d, column %d: 0x%02x%02x where 0x%02x%02x is meant",
-          element / tensors[i].strides[0], element % tensors[i].strides[0],
-          x.outputs[i][k + 1], x.outputs[i][k], y.outputs[i][k + 1],
-          y.outputs[i][k]);
-    }
+    auto words = FirstByteApart(tensors[i], x.outputs[i], y.outputs[i]);
+    if (words.has_value()) return words;
   }
   return std::nullopt;
 }

@@ -26,12 +26,17 @@ namespace mlafuzz {
 //
 //   writer.tail       TAIL_ZERO, of rows without rope
 //   qk.scale_rule, v.scale_rule, gather.scale      SCALE_RAW
+//   *.ue8m0_zero, *.ue8m0_last  ZERO_IS_SUBNORMAL, LAST_IS_NAN (E8M0 of the
+//                     OCP microscaling formats)
 //   gather.codes      E4M3FN
+//   gather.code_loads, gather.scale_rows  LOADS_EXACT, SCALE_ROWS_OWN, of a
+//                     gather that copies
 //   decode.nope_tail  NOPE_TAIL_IGNORED, gather.nope_tail NOPE_TAIL_ZERO
 //
-// All other rules (LSE base, empty rows, sinks, arithmetic) are the reader's
-// promises to its caller and the same in both. A chain disagrees on a case if
-// the twin's result and its own are apart by more than both derived bounds.
+// each where it means something for the layout (RuleApplies()). All other rules
+// (LSE base, empty rows, sinks, arithmetic) are the reader's promises to its
+// caller and the same in both. A chain disagrees on a case if the twin's result
+// and its own are apart by more than both derived bounds.
 struct Chain {
   Contract writer;
   Contract reader;
@@ -44,8 +49,9 @@ struct MeaningRule {
   std::string field;  // "qk.scale_rule"
   std::string meant;  // "SCALE_RAW"
 };
-// Of this kind of chain, the writer's first.
-std::vector<MeaningRule> MeaningRules(Kernel reader, Rope rope);
+// Of this kind of chain (its layout, its reader's kernel, its rope), the
+// writer's first.
+std::vector<MeaningRule> MeaningRules(const Chain& chain);
 
 // One rule's value by its name, and back. `field` must be an enum field of a
 // message of Contract, `value` one of its values.
@@ -61,11 +67,9 @@ Chain Twin(const Chain& chain);
 // Rules in which the chain is not its twin.
 std::vector<MeaningRule> Deviations(const Chain& chain);
 
-// Whether ChainCase() knows the layout: the shapes of its latents and ropes.
-bool HasCases(Layout layout);
-
-// A case of two steps, a write of every slot of its pool and a read of some,
-// drawn from `seed`; all that it reads was written by the chain's writer.
+// A case of two steps in the chain's layout, a write of every slot of its pool
+// and a read of some, drawn from `seed`; all that it reads was written by the
+// chain's writer.
 Case ChainCase(const Chain& chain, std::uint64_t seed);
 
 // How a case stands with a chain.
@@ -79,9 +83,9 @@ struct FitResult {
   std::string rule;    // "decode.pe_dim"
   std::string reason;  // "pe_dim 64 is not one of {0}"
 };
-// Fits: two steps, a write and the reader's, valid for both; rows with or
-// without rope as the chain has them; all that is read was written; a query
-// with rope of rows with rope.
+// Fits: the chain's layout; two steps, a write and the reader's, valid for
+// both; rows with or without rope as the chain has them; all that is to be read
+// was written; a query with rope of rows with rope.
 FitResult Fits(const Chain& chain, const CaseImage& image);
 
 // What `a` and `b` leave of a case that fits both: nullopt if one result can be
@@ -97,9 +101,11 @@ std::optional<std::string> Misses(const Chain& chain, const CaseImage& image,
                                   const Observation& observation);
 
 // Whether the case could show a wrong rule `field` of this chain:
-//   * scale rules: were the scales of the writer raw, or as they are, and the
-//     reader's rule the chain's own, if it deviates, or some other value;
-//   * other rules of the reader: were they another value;
+//   * rules of the reader: were its rule the chain's own, if it deviates, or
+//     some other value, and the writer as it is or, for scale rules, its scales
+//     raw, for byte 0 of UE8M0 scales, without a floor, for byte 255, one that
+//     stores finite codes beside it; of scale rules and UE8M0 scales, which
+//     have no raw ones, any other value will do;
 //   * writer.tail: were the tail left stale and read as it stands;
 // the result would be apart from what is meant.
 bool ShowsRule(const Chain& chain, absl::string_view field,

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <bit>
 
+#include "corpus/token_layout.h"
 #include "properties/choices.h"
+#include "properties/layout_pool.h"
 #include "properties/matrix/chain.h"
 
 namespace mlafuzz {
@@ -94,15 +96,76 @@ void SetGather(const Chain& chain, Choices& choices, const Pool& pool,
     rows += length;
   }
   gather.set_dst_rows(rows);
-  gather.set_nope(chain.rope != Rope::kWritten);
+  // Of rows that could have rope and have none.
+  gather.set_nope(chain.rope != Rope::kWritten &&
+                  chain.reader.layout() == FP8_DS_MLA);
+  const TokenLayout& layout = TokenLayoutOf(chain.reader.layout());
+  if (!layout.copied) return;
+  gather.add_workspace_starts(static_cast<std::int32_t>(rows));
+  if (choices.OneIn(2)) {  // rows of codes that do not touch
+    gather.set_dst_row_stride(
+        static_cast<std::uint32_t>(layout.codes + 4 * (1 + choices.Below(32))));
+  }
+}
+
+// Latents for layouts beside the 656-byte row: those above; Inf, NaN and small
+// values for the ends of a UE8M0 scale.
+void SetOtherLatents(Choices& choices, const TokenLayout& layout,
+                     Values& values) {
+  if (!layout.ue8m0() || choices.OneIn(2)) {
+    SetLatents(choices, values);
+    return;
+  }
+  if (choices.OneIn(2)) {
+    values.set_pattern(Values::SPECIALS);
+    values.set_seed(choices.Below(1u << 16));
+    return;
+  }
+  // +-2^-119, which is 448 times the scale of byte 0, rounded up.
+  values.set_pattern(Values::CONSTANT);
+  values.set_bits(0x0400 | choices.Below(2) << 15);
+}
+
+Case OtherCase(const Chain& chain, Choices& choices) {
+  const TokenLayout& layout = TokenLayoutOf(chain.writer.layout());
+  Case c;
+  Pool& pool = *c.mutable_pool();
+  SetLayout(layout.layout, pool);
+  pool.set_page_size(choices.Pick<std::uint32_t>({1, 2, 3, 4}));
+  pool.set_pages(1 + choices.Below(3));
+  if (choices.OneIn(3)) {
+    // What a decode takes, or any that rows may begin at.
+    const std::uint32_t step =
+        chain.kernel == Kernel::kDecode
+            ? 16
+            : static_cast<std::uint32_t>(layout.alignment);
+    pool.set_page_stride(PlainPageStride(pool) + step * (1 + choices.Below(8)));
+  }
+  pool.mutable_fill()->set_kind(
+      choices.Pick({Fill::RANDOM_BYTES, Fill::ROWS, Fill::FINITE_ROWS}));
+  pool.mutable_fill()->set_seed(1 + choices.Below(1u << 16));
+  const std::uint32_t slots = pool.page_size() * pool.pages();
+  Write& write = *c.add_steps()->mutable_write();
+  write.mutable_slots()->set_count(slots);
+  write.mutable_slots()->set_order(Integers::PERMUTED);
+  write.mutable_slots()->set_seed(choices.Below(1u << 16));
+  write.set_pe_dim(static_cast<std::uint32_t>(layout.rope));
+  SetOtherLatents(choices, layout, *write.mutable_kv_c());
+  if (layout.rope != 0) SetNormal(choices, *write.mutable_k_pe());
+  if (chain.kernel == Kernel::kGather) {
+    SetGather(chain, choices, pool, *c.add_steps()->mutable_gather());
+  } else {
+    SetDecode(chain, choices, slots, *c.add_steps()->mutable_decode());
+  }
+  c.set_poison(choices.Below(1u << 16));
+  return c;
 }
 
 }  // namespace
 
-bool HasCases(Layout layout) { return layout == FP8_DS_MLA; }
-
 Case ChainCase(const Chain& chain, std::uint64_t seed) {
   Choices choices(seed);
+  if (chain.writer.layout() != FP8_DS_MLA) return OtherCase(chain, choices);
   Case c;
   Pool& pool = *c.mutable_pool();
   pool.set_page_size(choices.Pick<std::uint32_t>({1, 2, 3, 4}));

@@ -103,6 +103,10 @@ std::string WhyTheSame(const Chain& chain) {
       why = "the reader does not take the tail";
     } else if (absl::EndsWith(rule.field, ".nope_tail")) {
       why = "the writer zeroes the tail";
+    } else if (absl::EndsWith(rule.field, ".ue8m0_zero")) {
+      why = "the writer's floor is above the scale of byte 0";
+    } else if (absl::EndsWith(rule.field, ".ue8m0_last")) {
+      why = "what the writer stores beside byte 255 is NaN by either";
     } else if (RuleOf(chain, "writer.scale") == "POW2_CEIL" &&
                own != "SCALE_ONE" && own != "SCALE_FIRST_TILE") {
       why = "the stored scales are powers of two, which it leaves as they are";
@@ -143,15 +147,6 @@ std::optional<std::string> WitnessesImage(const Chain& chain,
   return *std::move(words);
 }
 
-// What two formats have in common is at most a name.
-std::string OtherFormat(const CacheFormat& has, const CacheFormat& takes) {
-  const bool same_label = std::string(has.label) == takes.label;
-  return absl::StrCat(
-      "the rows are ", has.name, " (", has.words, "), the reader takes ",
-      takes.name, " (", takes.words, ")",
-      same_label ? absl::StrCat("; both are called \"", has.label, "\"") : "");
-}
-
 class Builder {
  public:
   Builder(std::vector<MatrixParty> parties, const MatrixOptions& options)
@@ -183,9 +178,9 @@ class Builder {
     const MatrixParty& next = gather != nullptr ? *gather : *reader;
     Cell cell;
     if (gather != nullptr && reader != nullptr) {
-      cell = ByFormats(*gather->leaves, *reader->format);
+      cell = ByFormats(*gather->leaves, *reader);
     } else {
-      cell = ByFormats(*writer.format, *next.format);
+      cell = ByFormats(*writer.format, next);
       if (cell.reason.empty()) {
         cell = JudgeChain(ChainOf(writer, next), options_, &first);
       }
@@ -200,20 +195,18 @@ class Builder {
   }
 
   // Refused or not computed by layout alone; else no reason.
-  static Cell ByFormats(const CacheFormat& has, const CacheFormat& takes) {
+  static Cell ByFormats(const CacheFormat& has, const MatrixParty& next) {
     Cell cell;
+    const CacheFormat& takes = *next.format;
     if (&has != &takes) {
       cell.verdict = CellVerdict::kRefused;
       cell.field = "layout";
       cell.reason = OtherFormat(has, takes);
-    } else if (!ComputableLayout(has).has_value()) {
+    } else if (const char* why_not = WhyNotComputed(has, next.role);
+               why_not != nullptr) {
       cell.verdict = CellVerdict::kNotComputed;
       cell.field = "layout";
-      cell.reason = absl::StrCat(
-          has.name, ": ", has.why_not == nullptr ? "no oracle" : has.why_not);
-    } else if (!HasCases(*ComputableLayout(has))) {
-      cell.field = "layout";
-      cell.reason = absl::StrCat(has.name, ": no cases are drawn for it");
+      cell.reason = absl::StrCat(has.name, ": ", why_not);
     }
     return cell;
   }
@@ -277,6 +270,15 @@ class Builder {
 };
 
 }  // namespace
+
+// What two formats have in common is at most a name.
+std::string OtherFormat(const CacheFormat& has, const CacheFormat& takes) {
+  const bool same_label = std::string(has.label) == takes.label;
+  return absl::StrCat(
+      "the rows are ", has.name, " (", has.words, "), the reader takes ",
+      takes.name, " (", takes.words, ")",
+      same_label ? absl::StrCat("; both are called \"", has.label, "\"") : "");
+}
 
 MatrixParty ToMatrixParty(const Party& party) {
   return {party.name,
@@ -344,7 +346,7 @@ Cell JudgeChain(const Chain& chain, const MatrixOptions& options, Case* first) {
     cell.reason = refused ? refusal.reason : "no case fits this chain";
     return cell;
   }
-  for (const MeaningRule& rule : MeaningRules(chain.kernel, chain.rope)) {
+  for (const MeaningRule& rule : MeaningRules(chain)) {
     if (!InQuestion(rule.field)) continue;
     int shown = 0;
     for (const Example& e : examples) {

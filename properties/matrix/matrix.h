@@ -83,6 +83,10 @@ Matrix BuildMatrix(std::vector<MatrixParty> parties,
 // The chain of a cell with two parties, the reader being a gather or a reader.
 Chain ChainOf(const MatrixParty& writer, const MatrixParty& reader);
 
+// Why rows of one format are none for a reader of another: both named, and the
+// label if they share one.
+std::string OtherFormat(const CacheFormat& has, const CacheFormat& takes);
+
 // What cases say of one chain: verdict, field, reason, informative. Of a
 // disagreement `first` is the first case that shows each rule of `field`.
 Cell JudgeChain(const Chain& chain, const MatrixOptions& options, Case* first);

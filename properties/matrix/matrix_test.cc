@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "corpus/contracts.h"
+#include "corpus/token_layout.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -81,6 +82,55 @@ TEST(Matrix, StaleTail) {
   Expect("native-raw", kNobody, "glm53_nope", kRefused, "decode.pe_dim");
 }
 
+// A UE8M0 scale of an Inf is byte 255, beside which vLLM's insert stores 0 and
+// -448: NaN by the format, and -Inf to who takes it for 2^128. Who stores codes
+// of NaN there is read alike by both.
+TEST(Matrix, ScaleByte255) {
+  for (const char* gather : {"dsv4-gather", "flashinfer-unpacker-584"}) {
+    Expect("dsv4-cuda", gather, kNobody, kDisagree, "gather.ue8m0_last");
+    Expect("dsv4-triton", gather, kNobody, kDisagree, "gather.ue8m0_last");
+    Expect("flashmla-packer-584", gather, kNobody, kAgree);
+    Expect("flashinfer-packer-584", gather, kNobody, kAgree);
+  }
+  for (const char* writer : {"dsv4-cuda", "dsv4-triton", "flashmla-packer-584",
+                             "flashinfer-packer-584"}) {
+    Expect(writer, "flashmla-unpacker-584", kNobody, kAgree);
+  }
+  Expect("dsv4_1", "dsv4_1-unpacker", kNobody, kAgree);
+}
+
+TEST(Matrix, RowsOf528) {
+  Expect("flashinfer-packer-528", "nope-row-gather", kNobody, kAgree);
+  Expect("dsv4_1", "nope-row-gather", kNobody, kRefused, "layout");
+}
+
+// As recorded: codes from the boundary below where pages begin at no multiple
+// of 16 bytes, scales by the stride of the codes.
+TEST(Matrix, IndexerGather) {
+  for (const char* writer : {"indexer-fp32", "indexer-ue8m0"}) {
+    Expect(writer, "indexer-gather", kNobody, kDisagree,
+           "gather.code_loads and gather.scale_rows");
+  }
+}
+
+// A right gather of each layout agrees with each of its writers, and each rule
+// in question had cases that would have shown it.
+TEST(Matrix, RightGathersOfEachLayout) {
+  for (const Party& party : AllParties()) {
+    if (party.role != PartyRole::kWriter) continue;
+    const MatrixParty writer = ToMatrixParty(party);
+    const Layout layout = writer.contract.layout();
+    const Chain chain{writer.contract, BuiltinContract(layout), Kernel::kGather,
+                      writer.rope};
+    if (Deviations(chain).size() > 0) continue;  // a stale tail
+    Case first;
+    const Cell cell = JudgeChain(chain, MatrixOptions(), &first);
+    EXPECT_EQ(cell.verdict, kAgree) << party.name << ": " << cell.reason;
+    EXPECT_EQ(cell.cases, MatrixOptions().cases) << party.name;
+    EXPECT_GE(cell.informative.size(), 2u) << party.name;
+  }
+}
+
 // One label names two layouts.
 TEST(Matrix, LabelCollision) {
   for (const auto& [writer, reader] : std::map<std::string, std::string>{
@@ -135,8 +185,8 @@ Chain RawRowsReadBy(const Contract& reader, Kernel kernel) {
           Rope::kWritten};
 }
 
-bool IsMeaning(const std::string& field, Kernel kernel) {
-  for (const MeaningRule& rule : MeaningRules(kernel, Rope::kWritten)) {
+bool IsMeaning(const std::string& field, const Chain& chain) {
+  for (const MeaningRule& rule : MeaningRules(chain)) {
     if (rule.field == field) return true;
   }
   return false;
@@ -148,14 +198,43 @@ TEST(JudgeChain, TellsMeaningFromManners) {
   for (const Kernel kernel : {Kernel::kGather, Kernel::kDecode}) {
     for (const Neighbour& n : Neighbours(BuiltinContract(), kernel)) {
       Case first;
-      const Cell cell = JudgeChain(RawRowsReadBy(n.contract, kernel),
-                                   MatrixOptions(), &first);
-      if (IsMeaning(n.field, kernel)) {
+      const Chain chain = RawRowsReadBy(n.contract, kernel);
+      const Cell cell = JudgeChain(chain, MatrixOptions(), &first);
+      if (IsMeaning(n.field, chain)) {
         EXPECT_EQ(cell.verdict, kDisagree) << n.field << " " << n.changed;
         EXPECT_EQ(cell.field, n.field) << n.changed;
       } else {
         EXPECT_EQ(cell.verdict, kAgree)
             << n.field << " " << n.changed << ": " << cell.reason;
+      }
+    }
+  }
+}
+
+// The same of the gathers of the other layouts. Their writer leaves no floor
+// that would keep byte 0 of a UE8M0 scale away, and finite codes beside byte
+// 255.
+TEST(JudgeChain, TellsMeaningFromMannersInEveryLayout) {
+  for (const TokenLayout& token : TokenLayouts()) {
+    if (token.layout == FP8_DS_MLA) continue;
+    const Contract base = BuiltinContract(token.layout);
+    for (const Neighbour& n : Neighbours(base, Kernel::kGather)) {
+      Chain chain{base, n.contract, Kernel::kGather, Rope::kWritten};
+      chain.writer.mutable_writer()->set_floor(WriterContract::FLOOR_NONE);
+      chain.writer.mutable_writer()->set_nan(WriterContract::NAN_TO_MINUS_448);
+      Case first;
+      const Cell cell = JudgeChain(chain, MatrixOptions(), &first);
+      // What leaves powers of two as they are.
+      const bool same =
+          token.ue8m0() && n.field == "gather.scale" &&
+          (n.changed == "SCALE_POW2_CEIL" || n.changed == "SCALE_BF16");
+      if (IsMeaning(n.field, chain) && !same) {
+        EXPECT_EQ(cell.verdict, kDisagree)
+            << token.name << " " << n.field << " " << n.changed;
+        EXPECT_EQ(cell.field, n.field) << token.name << " " << n.changed;
+      } else {
+        EXPECT_EQ(cell.verdict, kAgree) << token.name << " " << n.field << " "
+                                        << n.changed << ": " << cell.reason;
       }
     }
   }
@@ -188,6 +267,27 @@ TEST(ChainCase, FitsAndIsTheSameEachTime) {
         const FitResult fit = Fits(chain, *image);
         EXPECT_EQ(fit.fit, Fit::kFits)
             << writer << " " << reader << " " << seed << fit.reason;
+      }
+    }
+  }
+}
+
+TEST(ChainCase, FitsInEveryLayout) {
+  for (const Party& writer : AllParties()) {
+    for (const Party& gather : AllParties()) {
+      if (writer.role != PartyRole::kWriter ||
+          gather.role != PartyRole::kGather ||
+          std::string(writer.format) != gather.format) {
+        continue;
+      }
+      const Chain chain = ChainOf(ToMatrixParty(writer), ToMatrixParty(gather));
+      for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+        const Case c = ChainCase(chain, seed);
+        const absl::StatusOr<CaseImage> image = BuildImage(c);
+        ASSERT_TRUE(image.ok()) << image.status();
+        const FitResult fit = Fits(chain, *image);
+        EXPECT_EQ(fit.fit, Fit::kFits)
+            << writer.name << " " << gather.name << " " << seed << fit.reason;
       }
     }
   }
