@@ -366,8 +366,14 @@ class Campaign {
 
 int ExitCode(const CampaignResult& result) {
   if (!result.error.empty()) return 2;
+  const std::vector<Finding>& findings = result.findings.all();
+  const auto known = std::count_if(
+      findings.begin(), findings.end(),
+      [](const Finding& finding) { return !finding.known.empty(); });
+  if (known < static_cast<std::ptrdiff_t>(findings.size())) return 1;
+  if (known > 0) return 0;
   // Failures of which no record arrived are failures none the less.
-  if (!result.findings.empty() || result.totals.failures != 0) return 1;
+  if (result.totals.failures != 0) return 1;
   return result.totals.informative == 0 ? 3 : 0;
 }
 

@@ -37,7 +37,8 @@ struct CampaignResult {
   std::vector<std::string> incidents;
 };
 
-// 0 nothing found, 1 a failure, 2 ended by an error, 3 nothing was informative.
+// 0 nothing found, or nothing but what was known; 1 a failure, 2 ended by an
+// error, 3 nothing was informative.
 int ExitCode(const CampaignResult& result);
 
 // Runs a campaign to its end:

@@ -32,6 +32,9 @@ struct Finding {
   // alone; 0: none are known.
   std::uint32_t repeat = 0;
   std::string note;  // why it is not minimised, ...
+  // Where it was known from before, so that it does not count; empty: it is
+  // new, or nobody asked.
+  std::string known;
   // Further cases that told its cause from others, and those that failed by it.
   bool settled = false;
   std::uint64_t heard = 0;

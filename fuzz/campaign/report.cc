@@ -63,6 +63,7 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["reruns_failed_alike"] = finding.same;
   json["repeats"] = finding.repeats;
   json["note"] = finding.note;
+  if (!finding.known.empty()) json["known"] = finding.known;
   json["shapes"] = Json::array();
   for (const Finding::Shape& shape : finding.shapes) {
     json["shapes"].push_back({{"cause_key", shape.key},

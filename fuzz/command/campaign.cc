@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
+#include "fuzz/command/changed_since.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
@@ -50,7 +53,7 @@ void NoteContradictions(CampaignOptions* options) {
       InferInWorker(options->engine, std::move(request),
                     start + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(seconds)));
-  options->seconds_spent =
+  options->seconds_spent +=
       std::chrono::duration<double>(Clock::now() - start).count();
   if (absl::IsCancelled(result.status()) && StopSignals() == 0) {
     options->notes.push_back(absl::StrFormat(
@@ -64,6 +67,16 @@ void NoteContradictions(CampaignOptions* options) {
     options->notes.push_back(
         absl::StrCat(sentence, ": fix its description, or these are findings"));
   }
+}
+
+int RunWith(const Arguments& arguments, CampaignOptions options,
+            const std::function<absl::Status(CampaignResult*)>& mark) {
+  // What it asks is of fp8_ds_mla alone.
+  if (!arguments.Has("no-infer") && HasLibrary(options.targets) &&
+      options.layout == FP8_DS_MLA) {
+    NoteContradictions(&options);
+  }
+  return CampaignToExitCode(options, mark);
 }
 
 int Run(const Arguments& arguments, const std::string& typed) {
@@ -83,12 +96,28 @@ int Run(const Arguments& arguments, const std::string& typed) {
   }
   // From here on there is something to report.
   CatchStopSignals();
-  // What it asks is of fp8_ds_mla alone.
-  if (!arguments.Has("no-infer") && HasLibrary(*targets) &&
-      options.layout == FP8_DS_MLA) {
-    NoteContradictions(&options);
+  if (!arguments.Has("changed-since")) {
+    for (const Flag& flag : ChangedSinceFlags()) {
+      if (!arguments.Has(flag.name)) continue;
+      return error(absl::InvalidArgumentError(
+          absl::StrCat("--", flag.name, " needs --changed-since=REV")));
+    }
+    return RunWith(arguments, options, nullptr);
   }
-  return CampaignToExitCode(options);
+  const Clock::time_point start = Clock::now();
+  const auto change = ChangedSince::Prepare(arguments, &options);
+  if (!change.ok()) return error(change.status());
+  for (const std::string& line : change->lines()) {
+    std::printf("%s\n", line.c_str());
+  }
+  std::fflush(stdout);
+  if (change->nothing_to_do()) return kExitNothingFound;
+  options.seconds_spent +=
+      std::chrono::duration<double>(Clock::now() - start).count();
+  options.notes.push_back(change->summary());
+  return RunWith(arguments, options, [&](CampaignResult* result) {
+    return change->Mark(options, result);
+  });
 }
 
 }  // namespace
@@ -97,6 +126,7 @@ Command CampaignCommand() {
   std::vector<Flag> flags = CampaignFlags();
   flags.push_back({"no-infer", nullptr,
                    "do not compare what an attached target declares first"});
+  for (const Flag& flag : ChangedSinceFlags()) flags.push_back(flag);
   return {"campaign", "", "fuzz kernels; report what is found",
           WithTargetFlags(flags), Run};
 }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <system_error>
@@ -20,6 +18,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/step_summary_file.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/session.h"
 
@@ -59,16 +58,10 @@ absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
   return absl::OkStatus();
 }
 
-// A job of GitHub Actions shows what is appended to this file.
-void AppendStepSummary(const CampaignOptions& options) {
-  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
-  if (path == nullptr || *path == '\0') return;
+// summary.md of the reports.
+void AppendSummary(const CampaignOptions& options) {
   const auto text = ReadFile(options.out + "/summary.md");
-  std::ofstream summary(path, std::ios::app);
-  if (text.ok()) summary << *text << "\n";
-  if (!text.ok() || !summary.flush()) {
-    std::printf("note: cannot append to GITHUB_STEP_SUMMARY, %s\n", path);
-  }
+  AppendStepSummary(text.ok() ? *text : std::string(text.status().message()));
 }
 
 }  // namespace
@@ -182,7 +175,9 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
   return absl::OkStatus();
 }
 
-int CampaignToExitCode(const CampaignOptions& options) {
+int CampaignToExitCode(
+    const CampaignOptions& options,
+    const std::function<absl::Status(CampaignResult*)>& mark) {
   CatchStopSignals();
   const auto out =
       OutFolder::Claim(options.out, options.shown_out, options.command);
@@ -207,12 +202,20 @@ int CampaignToExitCode(const CampaignOptions& options) {
                 options.shown_out.c_str());
   }
   std::fflush(stdout);
-  const auto result = RunCampaign(claimed);
+  auto result = RunCampaign(claimed);
   if (!result.ok()) return UsageError(result.status());
+  // Where it cannot be told, all count.
+  absl::Status marked;
+  if (mark != nullptr) marked = mark(&*result);
+  if (!marked.ok()) {
+    result->notes.push_back(
+        absl::StrCat("which findings are new could not be told, so all count: ",
+                     marked.message()));
+  }
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
   }
-  AppendStepSummary(options);
+  AppendSummary(options);
   for (const std::string& note : result->notes) {
     std::printf("note: %s\n", note.c_str());
   }
@@ -221,11 +224,15 @@ int CampaignToExitCode(const CampaignOptions& options) {
   }
   const int code = ExitCode(*result);
   for (const Finding& finding : result->findings.all()) {
-    std::printf("%s: %s\n", finding.id.c_str(),
-                finding.failure.cause().c_str());
+    std::printf("%s%s: %s%s\n",
+                finding.known.empty() ? "" : "known: ", finding.id.c_str(),
+                finding.failure.cause().c_str(),
+                finding.known.empty()
+                    ? ""
+                    : absl::StrCat(" (", finding.known, ")").c_str());
   }
   if (code == kExitNothingFound) {
-    std::printf("nothing found%s\n",
+    std::printf("nothing %sfound%s\n", result->findings.empty() ? "" : "new ",
                 result->interrupted ? " (stopped by a signal)" : "");
   } else if (result->findings.empty() && code == kExitFound) {
     std::printf("%lu failing checks, of which no record arrived\n",
