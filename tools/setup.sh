@@ -25,6 +25,8 @@ packages=(
   nlohmann-json3-dev
   python3 python3-numpy  # Python modules under test
   file zip            # Bazel packs what failing tests leave behind
+  git                 # campaign --changed-since
+  python3-yaml shellcheck  # the check of workflows
 )
 
 fail() {

@@ -366,19 +366,20 @@ class Campaign {
 
 int ExitCode(const CampaignResult& result) {
   if (!result.error.empty()) return 2;
-  bool muted = false;
+  bool excused = false;
   for (const Finding& finding : result.findings.all()) {
-    if (finding.muted.empty()) return 1;
-    muted = true;
+    if (finding.muted.empty() && finding.known.empty()) return 1;
+    excused = true;
   }
   for (const KnownCause& cause : result.known) {
     const bool fails = cause.news == "still failing" || cause.news == "back";
     if (fails && cause.muted.empty()) return 1;
-    muted |= fails;
+    excused |= fails;
   }
+  if (excused) return 0;
   // Failures of which no record arrived are failures none the less; those of a
-  // muted cause are its own.
-  if (result.totals.failures != 0 && !muted) return 1;
+  // cause that does not count are its own.
+  if (result.totals.failures != 0) return 1;
   return result.totals.informative == 0 ? 3 : 0;
 }
 

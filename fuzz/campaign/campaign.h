@@ -40,8 +40,8 @@ struct CampaignResult {
   std::vector<KnownCause> known;
 };
 
-// 0 nothing found but what is muted, 1 a failure, 2 ended by an error, 3
-// nothing was informative.
+// 0 nothing found but what is muted or was known, 1 a failure, 2 ended by an
+// error, 3 nothing was informative.
 int ExitCode(const CampaignResult& result);
 
 // Runs a campaign to its end:

@@ -33,6 +33,9 @@ struct Finding {
   std::uint32_t repeat = 0;
   std::string note;   // why it is not minimised, ...
   std::string muted;  // by whom, until when and why; empty: it is not
+  // Where it was known from before, so that it does not count; empty: it is
+  // new, or nobody asked.
+  std::string known;
   // Further cases that told its cause from others, and those that failed by it.
   bool settled = false;
   std::uint64_t heard = 0;

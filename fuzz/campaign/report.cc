@@ -68,6 +68,7 @@ Json FindingJson(const CampaignOptions& options, const Finding& finding) {
   json["repeats"] = finding.repeats;
   json["note"] = finding.note;
   json["muted"] = finding.muted;
+  if (!finding.known.empty()) json["known"] = finding.known;
   json["shapes"] = Json::array();
   for (const Finding::Shape& shape : finding.shapes) {
     json["shapes"].push_back({{"cause_key", shape.key},

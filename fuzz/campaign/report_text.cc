@@ -85,6 +85,9 @@ std::string FindingText(const CampaignOptions& options,
                     shape.case_file.empty() ? "" : ", ", shape.case_file, "\n");
   }
   if (!finding.note.empty()) absl::StrAppend(&text, "  ", finding.note, "\n");
+  if (!finding.known.empty()) {
+    absl::StrAppend(&text, "  known before: ", finding.known, "\n");
+  }
   absl::StrAppend(&text, "  replay: ", ReplayCommand(options, finding), "\n");
   return text;
 }
@@ -166,10 +169,20 @@ std::string GapsText(const CampaignOptions& options, const Totals& totals) {
 }  // namespace
 
 std::string SummaryLine(const CampaignResult& result) {
-  const std::size_t n = result.findings.all().size();
+  std::size_t n = 0;
+  std::size_t known = 0;
+  for (const Finding& finding : result.findings.all()) {
+    ++(finding.known.empty() ? n : known);
+  }
   std::string line;
-  if (n > 0) {
-    line = absl::StrCat(n, n == 1 ? " finding" : " findings");
+  if (n > 0 || known > 0) {
+    line = n == 0 ? std::string("nothing new found")
+           : known > 0
+               ? absl::StrCat(n, n == 1 ? " new finding" : " new findings")
+               : absl::StrCat(n, n == 1 ? " finding" : " findings");
+    if (known > 0) {
+      absl::StrAppend(&line, ", ", known, " known before");
+    }
   } else if (result.totals.failures != 0) {
     line = absl::StrCat(result.totals.failures,
                         " failing checks, of which no record arrived");

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +15,7 @@
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
+#include "fuzz/command/changed_since.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
@@ -55,7 +58,7 @@ void NoteContradictions(CampaignOptions* options) {
       InferInWorker(options->engine, std::move(request),
                     start + std::chrono::duration_cast<Clock::duration>(
                                 std::chrono::duration<double>(seconds)));
-  options->seconds_spent =
+  options->seconds_spent +=
       std::chrono::duration<double>(Clock::now() - start).count();
   if (absl::IsCancelled(result.status()) && StopSignals() == 0) {
     options->notes.push_back(absl::StrFormat(
@@ -150,6 +153,16 @@ absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
   return absl::OkStatus();
 }
 
+int RunWith(const Arguments& arguments, CampaignOptions options,
+            const std::function<absl::Status(CampaignResult*)>& mark) {
+  // What it asks is of fp8_ds_mla alone.
+  if (!arguments.Has("no-infer") && HasLibrary(options.targets) &&
+      options.layout == FP8_DS_MLA) {
+    NoteContradictions(&options);
+  }
+  return CampaignToExitCode(options, mark);
+}
+
 int Run(const Arguments& arguments, const std::string& typed) {
   const auto error = [](const absl::Status& s) {
     return UsageError(absl::StrCat("campaign: ", s.message()));
@@ -171,12 +184,28 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (absl::Status s = ReadFuse(arguments, &options); !s.ok()) return error(s);
   // From here on there is something to report.
   CatchStopSignals();
-  // What it asks is of fp8_ds_mla alone.
-  if (!arguments.Has("no-infer") && HasLibrary(*targets) &&
-      options.layout == FP8_DS_MLA) {
-    NoteContradictions(&options);
+  if (!arguments.Has("changed-since")) {
+    for (const Flag& flag : ChangedSinceFlags()) {
+      if (!arguments.Has(flag.name)) continue;
+      return error(absl::InvalidArgumentError(
+          absl::StrCat("--", flag.name, " needs --changed-since=REV")));
+    }
+    return RunWith(arguments, options, nullptr);
   }
-  return CampaignToExitCode(options);
+  const Clock::time_point start = Clock::now();
+  const auto change = ChangedSince::Prepare(arguments, &options);
+  if (!change.ok()) return error(change.status());
+  for (const std::string& line : change->lines()) {
+    std::printf("%s\n", line.c_str());
+  }
+  std::fflush(stdout);
+  if (change->nothing_to_do()) return kExitNothingFound;
+  options.seconds_spent +=
+      std::chrono::duration<double>(Clock::now() - start).count();
+  options.notes.push_back(change->summary());
+  return RunWith(arguments, options, [&](CampaignResult* result) {
+    return change->Mark(options, result);
+  });
 }
 
 }  // namespace
@@ -190,6 +219,7 @@ Command CampaignCommand() {
   flags.push_back({"fuse", "N",
                    "N cases at a time, in one call where they may share it "
                    "(docs/fused.md)"});
+  for (const Flag& flag : ChangedSinceFlags()) flags.push_back(flag);
   return {"campaign", "", "fuzz kernels; report what is found",
           WithTargetFlags(flags), Run};
 }

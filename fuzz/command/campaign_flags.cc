@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <system_error>
@@ -26,6 +24,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/step_summary_file.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/session.h"
@@ -66,16 +65,10 @@ absl::Status ReadCorpus(const Arguments& arguments, CampaignOptions* options) {
   return absl::OkStatus();
 }
 
-// A job of GitHub Actions shows what is appended to this file.
-void AppendStepSummary(const CampaignOptions& options) {
-  const char* path = std::getenv("GITHUB_STEP_SUMMARY");
-  if (path == nullptr || *path == '\0') return;
+// summary.md of the reports.
+void AppendSummary(const CampaignOptions& options) {
   const auto text = ReadFile(options.out + "/summary.md");
-  std::ofstream summary(path, std::ios::app);
-  if (text.ok()) summary << *text << "\n";
-  if (!text.ok() || !summary.flush()) {
-    std::printf("note: cannot append to GITHUB_STEP_SUMMARY, %s\n", path);
-  }
+  AppendStepSummary(text.ok() ? *text : std::string(text.status().message()));
 }
 
 }  // namespace
@@ -279,7 +272,9 @@ void MuteKnown(const CampaignOptions& options, CampaignResult& result) {
 
 }  // namespace
 
-int CampaignToExitCode(const CampaignOptions& options) {
+int CampaignToExitCode(
+    const CampaignOptions& options,
+    const std::function<absl::Status(CampaignResult*)>& mark) {
   CatchStopSignals();
   const auto out =
       OutFolder::Claim(options.out, options.shown_out, options.command);
@@ -321,10 +316,18 @@ int CampaignToExitCode(const CampaignOptions& options) {
     result->known = lifecycle->causes();
   }
   MuteKnown(options, *result);
+  // Where it cannot be told, all count.
+  absl::Status marked;
+  if (mark != nullptr) marked = mark(&*result);
+  if (!marked.ok()) {
+    result->notes.push_back(
+        absl::StrCat("which findings are new could not be told, so all count: ",
+                     marked.message()));
+  }
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
   }
-  AppendStepSummary(options);
+  AppendSummary(options);
   for (const std::string& note : result->notes) {
     std::printf("note: %s\n", note.c_str());
   }
@@ -333,11 +336,15 @@ int CampaignToExitCode(const CampaignOptions& options) {
   }
   const int code = ExitCode(*result);
   for (const Finding& finding : result->findings.all()) {
-    std::printf("%s: %s%s\n", finding.id.c_str(),
-                finding.failure.cause().c_str(),
-                finding.muted.empty()
-                    ? ""
-                    : absl::StrCat(" (muted by ", finding.muted, ")").c_str());
+    std::string why;
+    if (!finding.muted.empty()) {
+      why = absl::StrCat(" (muted by ", finding.muted, ")");
+    } else if (!finding.known.empty()) {
+      why = absl::StrCat(" (", finding.known, ")");
+    }
+    std::printf("%s%s: %s%s\n", finding.known.empty() ? "" : "known: ",
+                finding.id.c_str(), finding.failure.cause().c_str(),
+                why.c_str());
   }
   for (const KnownCause& cause : result->known) {
     if (cause.news == "new" || cause.news == "of other targets") continue;
@@ -346,8 +353,12 @@ int CampaignToExitCode(const CampaignOptions& options) {
                 cause.muted.empty() ? "" : " (muted)");
   }
   if (code == kExitNothingFound) {
-    std::printf("nothing found%s%s\n",
-                result->findings.empty() ? "" : " but what is muted",
+    const bool muted = std::any_of(
+        result->findings.all().begin(), result->findings.all().end(),
+        [](const Finding& finding) { return !finding.muted.empty(); });
+    std::printf("nothing %sfound%s%s\n",
+                result->findings.empty() || muted ? "" : "new ",
+                muted ? " but what is muted" : "",
                 result->interrupted ? " (stopped by a signal)" : "");
   } else if (result->findings.empty() && code == kExitFound) {
     std::printf("%lu failing checks, of which no record arrived\n",

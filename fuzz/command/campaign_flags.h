@@ -1,12 +1,14 @@
 #ifndef MLAFUZZ_FUZZ_COMMAND_CAMPAIGN_FLAGS_H_
 #define MLAFUZZ_FUZZ_COMMAND_CAMPAIGN_FLAGS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "corpus/types.pb.h"
+#include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/options.h"
 #include "fuzz/command/arguments.h"
 
@@ -25,8 +27,11 @@ absl::StatusOr<Layout> CommonLayout(const std::vector<Targets>& sides,
 absl::Status ReadCampaignFlags(const Arguments& arguments,
                                CampaignOptions* options);
 
-// Runs it, writes the reports, prints where they are; the exit code.
-int CampaignToExitCode(const CampaignOptions& options);
+// Runs it, writes the reports, prints where they are; the exit code. `mark`
+// says of its findings which were known before; null: nobody knows any.
+int CampaignToExitCode(
+    const CampaignOptions& options,
+    const std::function<absl::Status(CampaignResult*)>& mark = nullptr);
 
 }  // namespace mlafuzz
 

@@ -59,7 +59,7 @@ const std::vector<Command>& AllCommands() {
       ContractsCommand(), InferCommand(),  BenchCommand(),
       AbCommand(),        PowerCommand(),  LedgerCommand(),
       SelftestCommand(),  UnitCommand(),   MergeCommand(),
-      CorpusCommand(),    NightlyCommand()};
+      CorpusCommand(),    ImportCommand(), NightlyCommand()};
   return *commands;
 }
 

@@ -38,6 +38,7 @@ Command ContractsCommand();
 Command UnitCommand();
 Command MergeCommand();
 Command CorpusCommand();
+Command ImportCommand();
 Command NightlyCommand();
 
 const std::vector<Command>& AllCommands();

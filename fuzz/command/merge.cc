@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
@@ -37,6 +38,31 @@ absl::StatusOr<std::vector<std::string>> Missing(const State& state,
     }
   }
   return missing;
+}
+
+// What killed writers left in the state and its shards.
+void Sweep(State& state, std::vector<State>& sources) {
+  int removed = 0;
+  std::vector<State*> all = {&state};
+  for (State& source : sources) {
+    // Others' states are read here, no more.
+    if (absl::StartsWith(source.path(), state.path() + "/")) {
+      all.push_back(&source);
+    }
+  }
+  for (State* one : all) {
+    const auto swept = one->SweepTemporaries();
+    if (swept.ok()) {
+      removed += *swept;
+    } else {
+      std::printf("note: not swept: %s\n",
+                  std::string(swept.status().message()).c_str());
+    }
+  }
+  if (removed > 0) {
+    std::printf("removed %d temporary files of writers that were killed\n",
+                removed);
+  }
 }
 
 int Run(const Arguments& arguments, const std::string&) {
@@ -75,6 +101,7 @@ int Run(const Arguments& arguments, const std::string&) {
   if (!units.ok()) return error(units.status());
   std::printf("merged %zu: %zu objects added, %zu known; %zu units\n",
               sources.size(), all.added, all.known, units->done.size());
+  Sweep(*state, sources);
   int code = kExitNothingFound;
   std::vector<std::string> wrong = std::move(all.damaged);
   wrong.insert(wrong.end(), units->broken.begin(), units->broken.end());

@@ -15,12 +15,15 @@
 #include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/case_arguments.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/step_summary_file.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/nightly/news.h"
+#include "fuzz/nightly/night_sarif.h"
 #include "fuzz/state/records.h"
 
 namespace mlafuzz {
@@ -139,15 +142,8 @@ class NightRun {
 
   absl::Status Fuzz() {
     for (const Ready& work : work_) {
-      std::vector<std::string> words = {
-          "unit",
-          absl::StrCat("--state=", state_.path()),
-          absl::StrCat("--units=", work.work.units()),
-          absl::StrCat("--cases=", work.work.cases()),
-          absl::StrCat("--seed=", FirstSeed(night_.number())),
-          "--shard=0",
-          "--shards=1"};
-      words.insert(words.end(), work.flags.begin(), work.flags.end());
+      const std::vector<std::string> words =
+          UnitWords(state_, work, night_.number(), Shard());
       if (RunAs("fuzz", words) == kExitUsage) {
         return absl::UnavailableError("the units above did not all run");
       }
@@ -321,12 +317,23 @@ class NightRun {
         !s.ok()) {
       return s;
     }
-    if (absl::Status s = WriteFileAtomically(
-            night_.folder() + "/report.json",
-            NightJson(result_, causes_, known_).dump(2) + "\n");
-        !s.ok()) {
-      return s;
+    const nlohmann::ordered_json json = NightJson(result_, causes_, known_);
+    // Causes may quote a target's own message: never fail on its bytes.
+    const auto dump = [](const nlohmann::ordered_json& of) {
+      return of.dump(2, ' ', false,
+                     nlohmann::ordered_json::error_handler_t::replace) +
+             "\n";
+    };
+    for (const auto& [name, bytes] :
+         {std::pair("/report.sarif", dump(NightSarif(json))),
+          std::pair("/report.json", dump(json))}) {
+      if (absl::Status s = WriteFileAtomically(night_.folder() + name, bytes);
+          !s.ok()) {
+        return s;
+      }
     }
+    AppendStepSummary(absl::StrCat("## mlafuzz night\n\n<pre>\n",
+                                   MarkupText(text), "</pre>\n"));
     std::printf("%sreport: %s/report.txt\n", text.c_str(),
                 ShownPath(night_.folder()).c_str());
     std::fflush(stdout);
@@ -378,6 +385,19 @@ absl::StatusOr<Ready> MakeReady(const Work& work) {
   if (!engine.ok()) return engine.status();
   ready.engine = *std::move(engine);
   return ready;
+}
+
+std::vector<std::string> UnitWords(const State& state, const Ready& work,
+                                   std::uint64_t night, const Shard& shard) {
+  std::vector<std::string> words = {"unit",
+                                    absl::StrCat("--state=", state.path()),
+                                    absl::StrCat("--units=", work.work.units()),
+                                    absl::StrCat("--cases=", work.work.cases()),
+                                    absl::StrCat("--seed=", FirstSeed(night)),
+                                    absl::StrCat("--shard=", shard.index),
+                                    absl::StrCat("--shards=", shard.count)};
+  words.insert(words.end(), work.flags.begin(), work.flags.end());
+  return words;
 }
 
 absl::StatusOr<int> RunNight(const NightConfig& config,

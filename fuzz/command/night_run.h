@@ -1,11 +1,13 @@
 #ifndef MLAFUZZ_FUZZ_COMMAND_NIGHT_RUN_H_
 #define MLAFUZZ_FUZZ_COMMAND_NIGHT_RUN_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "fuzz/campaign/options.h"
+#include "fuzz/command/shard.h"
 #include "fuzz/nightly/config.h"
 #include "fuzz/nightly/nights.h"
 #include "fuzz/state/state.h"
@@ -23,6 +25,10 @@ struct Ready {
 };
 // As `mlafuzz unit` reads the flags.
 absl::StatusOr<Ready> MakeReady(const Work& work);
+
+// `mlafuzz unit` for the part of a night's units that is the shard's.
+std::vector<std::string> UnitWords(const State& state, const Ready& work,
+                                   std::uint64_t night, const Shard& shard);
 
 // Runs a night to its end: replay, fuzz, ledger gate, minimise, report, prune
 // (docs/nightly.md). The exit code of the command; Cancelled after a signal,

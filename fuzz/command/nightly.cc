@@ -13,6 +13,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/night_run.h"
+#include "fuzz/command/shard.h"
 #include "fuzz/nightly/config.h"
 #include "fuzz/nightly/news.h"
 #include "fuzz/nightly/nights.h"
@@ -57,6 +58,29 @@ absl::StatusOr<State> StateWithEpoch(const std::string& path) {
   return state;
 }
 
+// --shard: of the next night's units, or of those of one that was cut, this
+// part; nothing else of a night. Whoever runs the night finds them done.
+absl::StatusOr<int> RunShard(const Arguments& arguments,
+                             const std::vector<Ready>& work,
+                             const State& state) {
+  const auto shard = ReadShard(arguments);
+  if (!shard.ok()) return shard.status();
+  const std::uint64_t night = LastNight(state.path()) + 1;
+  std::printf("mlafuzz: units of night %llu, shard %llu of %llu\n",
+              static_cast<unsigned long long>(night),
+              static_cast<unsigned long long>(shard->index),
+              static_cast<unsigned long long>(shard->count));
+  std::fflush(stdout);
+  for (const Ready& one : work) {
+    const int code = RunCommandLine(UnitWords(state, one, night, *shard));
+    if (code == kExitUsage) {
+      return absl::UnavailableError("the units above did not all run");
+    }
+  }
+  // What they found is the night's business.
+  return kExitNothingFound;
+}
+
 absl::StatusOr<int> RunNightly(const Arguments& arguments) {
   if (!arguments.positional().empty() || arguments.Get("config").empty()) {
     return absl::InvalidArgumentError(
@@ -89,6 +113,9 @@ absl::StatusOr<int> RunNightly(const Arguments& arguments) {
   CatchStopSignals();
   auto state = StateWithEpoch(path);
   if (!state.ok()) return state.status();
+  if (arguments.Has("shard") || arguments.Has("shards")) {
+    return RunShard(arguments, work, *state);
+  }
   auto night = Night::Begin(path);
   if (!night.ok()) return night.status();
   std::printf("mlafuzz: night %llu%s\n",
@@ -116,7 +143,10 @@ Command NightlyCommand() {
           "a whole night: replay, fuzz, ledger gate, minimise, report, prune",
           {{"config", "FILE", "what to do (docs/nightly.md)"},
            {"since", "N|last",
-            "run nothing; print the causes that night N did not know"}},
+            "run nothing; print the causes that night N did not know"},
+           {"shard", "I",
+            "run nothing but this part of the next night's units, 0 to N-1"},
+           {"shards", "N", "how many parts there are"}},
           Run};
 }
 

@@ -2,10 +2,15 @@
 
 #include "fuzz/state/unit.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/signals.h"
@@ -15,9 +20,41 @@
 #include "fuzz/command/state_flags.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/state/records.h"
+#include "fuzz/worker/foreign.h"
+#include "kernels/foreign/runner_process.h"
 
 namespace mlafuzz {
 namespace {
+
+// Ids of the programs in which targets run that do not run in the engine: of
+// all that there are, since which of them a target takes is the engine's
+// business.
+absl::StatusOr<std::vector<std::string>> RunnerIds(const Targets& targets) {
+  std::vector<std::string> ids;
+  if (!AnyForeign(targets)) return ids;
+  for (const auto& path : {FindRunner(/*device=*/false),
+                           FindRunner(/*device=*/true), FindPythonRunner()}) {
+    if (!path.ok()) continue;  // not built in
+    const auto bytes = ReadFile(*path);
+    if (!bytes.ok()) return bytes.status();
+    ids.push_back(ContentId(*bytes));
+    if (!absl::EndsWith(*path, ".py")) continue;
+    // The modules beside it.
+    std::error_code error;
+    for (std::filesystem::directory_iterator
+             it(std::filesystem::path(*path).parent_path(), error),
+         end;
+         !error && it != end; it.increment(error)) {
+      if (it->path().extension() != ".py") continue;
+      const auto module = ReadFile(it->path().string());
+      if (!module.ok()) return module.status();
+      ids.push_back(ContentId(*module));
+    }
+  }
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
+}
 
 struct Setup {
   State state;
@@ -49,6 +86,9 @@ absl::StatusOr<Setup> ReadSetup(const Arguments& arguments) {
   const auto binary = ReadFile(engine->path);
   if (!binary.ok()) return binary.status();
   options.engine_id = ContentId(*binary);
+  auto runners = RunnerIds(options.campaign.targets);
+  if (!runners.ok()) return runners.status();
+  options.runner_ids = *std::move(runners);
   options.campaign.engine = *std::move(engine);
   auto epoch = NewestEpoch(*state);
   if (!epoch.ok()) return epoch.status();

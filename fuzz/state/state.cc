@@ -1,10 +1,13 @@
 #include "fuzz/state/state.h"
 
 #include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <system_error>
 
@@ -12,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "corpus/codec.h"
 #include "xxhash.h"
 
@@ -22,6 +26,7 @@ constexpr char kMarker[] = "mlafuzz-state";
 constexpr char kMarkerPrefix[] = "mlafuzz state ";
 constexpr char kMarkerText[] = "mlafuzz state 1\n";
 constexpr char kShards[] = "shards";
+constexpr std::time_t kDay = 24 * 60 * 60;
 
 bool IsId(absl::string_view name) {
   return name.size() == 32 && std::all_of(name.begin(), name.end(), [](char c) {
@@ -49,6 +54,34 @@ absl::StatusOr<std::vector<std::string>> Names(const std::string& folder) {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// As WriteWhole makes them: ".NAME.HOST.PID.NUMBER".
+bool IsTemporary(absl::string_view name) {
+  if (!absl::ConsumePrefix(&name, ".")) return false;
+  const bool ours = (name.size() > 32 && IsId(name.substr(0, 32))) ||
+                    absl::StartsWith(name, kMarker);
+  for (int i = 0; i < 2; ++i) {
+    const std::size_t dot = name.rfind('.');
+    if (!ours || dot == absl::string_view::npos || dot + 1 == name.size() ||
+        !std::all_of(name.begin() + dot + 1, name.end(), absl::ascii_isdigit)) {
+      return false;
+    }
+    name = name.substr(0, dot);
+  }
+  return true;
+}
+
+// What the file system takes for now.
+absl::StatusOr<std::time_t> NowIn(FileCalls& calls, const std::string& folder) {
+  constexpr char kProbe[] = "mlafuzz-state.now";
+  if (absl::Status s = WriteWhole(calls, folder, kProbe, ""); !s.ok()) return s;
+  const std::string path = absl::StrCat(folder, "/", kProbe);
+  struct stat info = {};
+  const bool seen = stat(path.c_str(), &info) == 0;
+  unlink(path.c_str());
+  if (!seen) return absl::UnavailableError(absl::StrCat(path, ": is gone"));
+  return info.st_mtime;
 }
 
 bool IsOurs(const std::string& name) {
@@ -176,6 +209,34 @@ absl::StatusOr<std::vector<std::string>> State::List(Kind kind) const {
                      [](const std::string& name) { return !IsId(name); }),
       names->end());
   return names;
+}
+
+absl::StatusOr<int> State::SweepTemporaries() {
+  std::vector<std::string> folders = {path_};
+  for (const Kind kind : kAllKinds) folders.push_back(FolderOf(kind));
+  std::vector<std::string> found;
+  for (const std::string& folder : folders) {
+    DIR* dir = opendir(folder.c_str());
+    if (dir == nullptr) continue;  // a copy without empty folders
+    while (const dirent* entry = readdir(dir)) {
+      if (IsTemporary(entry->d_name)) {
+        found.push_back(absl::StrCat(folder, "/", entry->d_name));
+      }
+    }
+    closedir(dir);
+  }
+  if (found.empty()) return 0;
+  const auto now = NowIn(*calls_, path_);
+  if (!now.ok()) return now.status();
+  int removed = 0;
+  for (const std::string& path : found) {
+    struct stat info = {};
+    // Gone: its writer was done, or another sweeps.
+    if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (*now - info.st_mtime < kDay) continue;
+    removed += unlink(path.c_str()) == 0;
+  }
+  return removed;
 }
 
 absl::StatusOr<std::vector<std::string>> State::Shards() const {

@@ -63,6 +63,12 @@ class State {
   absl::StatusOr<State> OpenOrMakeShard(const std::string& name);
   absl::StatusOr<State> OpenShard(const std::string& name) const;
 
+  // Removes what killed writers left: files with a temporary name (WriteWhole)
+  // that are a day older than one made now, by the clock of the file system. A
+  // whole file takes seconds to be written; a writer that slept for a day finds
+  // its file gone, says so, and nothing is lost. How many there were.
+  absl::StatusOr<int> SweepTemporaries();
+
   const std::string& path() const { return path_; }
   std::string FolderOf(Kind kind) const;
 

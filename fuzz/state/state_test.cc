@@ -1,5 +1,6 @@
 #include "fuzz/state/state.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -87,6 +88,47 @@ TEST_F(StateTest, ShardsAreStatesLikewise) {
   EXPECT_EQ(*state->Shards(), std::vector<std::string>{"7"});
   EXPECT_TRUE(state->List(Kind::kCase)->empty());
   EXPECT_EQ(state->OpenShard("7")->List(Kind::kCase)->size(), 1u);
+}
+
+// Old temporary files of killed writers go; young ones may have a writer yet,
+// and what is not ours stays whatever its age.
+TEST(StateSweep, OldTemporariesAlone) {
+  const std::string path = testing::TempDir() + "/sweep";
+  std::filesystem::remove_all(path);
+  auto state = State::OpenOrMake(path);
+  ASSERT_TRUE(state.ok()) << state.status();
+  const auto id = state->Put(Kind::kCase, "a case");
+  ASSERT_TRUE(id.ok());
+  const auto old_file = [&](const std::string& name) {
+    const std::string file = path + "/" + name;
+    std::ofstream(file) << "x";
+    std::filesystem::last_write_time(
+        file,
+        std::filesystem::file_time_type::clock::now() - std::chrono::hours(25));
+    return file;
+  };
+  const std::string gone[] = {old_file("cases/." + *id + ".host.b.123.4"),
+                              old_file(".mlafuzz-state.host.1.1")};
+  const std::string kept[] = {
+      path + "/cases/." + *id + ".host.123.5",  // young
+      old_file("cases/.nfs0000123.1.2"),
+      old_file("cases/." + *id + ".host.12x.4"),
+      old_file("cases/." + *id + ".host"),
+      old_file("cases/" + *id + ".host.1.2"),
+  };
+  std::ofstream(kept[0]) << "x";
+  const auto removed = state->SweepTemporaries();
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  EXPECT_EQ(*removed, 2);
+  for (const std::string& file : gone) {
+    EXPECT_FALSE(std::filesystem::exists(file)) << file;
+  }
+  for (const std::string& file : kept) {
+    EXPECT_TRUE(std::filesystem::exists(file)) << file;
+  }
+  EXPECT_TRUE(state->Get(Kind::kCase, *id).ok());
+  EXPECT_EQ(*state->SweepTemporaries(), 0);
+  EXPECT_FALSE(std::filesystem::exists(path + "/mlafuzz-state.now"));
 }
 
 }  // namespace

@@ -104,6 +104,8 @@ UnitKey KeyOf(const UnitOptions& options, std::uint64_t seed) {
     key.add_libraries(library.hash());
   }
   key.set_tier(TierText(campaign.targets));
+  key.mutable_runners()->Assign(options.runner_ids.begin(),
+                                options.runner_ids.end());
   return key;
 }
 

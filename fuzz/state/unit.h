@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fuzz/campaign/options.h"
@@ -17,7 +18,8 @@ struct UnitOptions {
   CampaignOptions campaign;
   NamedEpoch epoch;
   std::uint64_t cases = 0;
-  std::string engine_id;  // ContentId of the engine's file
+  std::string engine_id;                // ContentId of the engine's file
+  std::vector<std::string> runner_ids;  // of the runners', sorted
 };
 
 UnitKey KeyOf(const UnitOptions& options, std::uint64_t seed);

@@ -81,12 +81,31 @@ night 1 'regressions: 1 cases, 1 failed.*RED: 1 regressions failed'
 config gated 'ledger_gate { targets: "mutant:gather-drops-pages" targets: "control:narrow-stores" control_cases: 700 } red: GATE'
 night 0 'control:narrow-stores +700 cases, 0 false alarms.*ledger gate: passed'
 
+# ---- SARIF and the step summary
+config told ''
+GITHUB_STEP_SUMMARY="${work}/summary.md" night 1 'night 1 '
+grep -q 'writer-tail-tail-unchanged' "${work}/summary.md" \
+  || { echo "FAILED: no step summary"; failed=1; }
+grep -q '"baselineState": "new"' "${work}/told/nights/1/report.sarif" \
+  || { echo "FAILED: no SARIF"; failed=1; }
+
 # ---- killed at any time, it goes on, and ends as a straight one
 units() {
   (cd "$1" && sha256sum cases/* findings/* units/* epochs/*)
 }
 config straight ''
 night 1 'night 1 '
+# The same by two shards and a night that finds their units done.
+config sharded ''
+night 2 '--shard and --shards go together' --shard=1
+for shard in 1 0 1; do
+  night 0 "units of night 1, shard ${shard} of 2" "--shard=${shard}" --shards=2
+done
+night 1 'unit of seed 1000001: .*\(done before\).*unit of seed 1000002: .*\(done before\).*RED: new causes: 1'
+if [[ "$(units "${work}/sharded")" != "$(units "${work}/straight")" ]]; then
+  echo "FAILED: a night in shards has other units"
+  failed=1
+fi
 # Killed where its output first has a word; where it has none yet, at once.
 for word in '' 'epoch 1' 'night 1' 'fuzz: mlafuzz unit' 'seed 1000001' \
     'mlafuzz merge' 'minimise:'; do

@@ -1,7 +1,8 @@
 #!/bin/bash
-# fleet.sh on a real cluster on loopback: an array and its merge leave the same
-# bytes as one shard without a scheduler, also where a task is killed and Slurm
-# runs it again.
+# fleet.sh on a real cluster of four nodes on loopback: an array and its merge leave
+# the same bytes as one shard without a scheduler, also where a task is killed and
+# Slurm runs it again, a node is lost and its task runs elsewhere while the first
+# copy goes on, and a task runs twice at once.
 set -euo pipefail
 mlafuzz="${PWD}/$1"
 fleet="${PWD}/tools/slurm/fleet.sh"
@@ -52,9 +53,9 @@ await() {
   echo "${state#JobState=}"
 }
 
-cluster_up "${folder}" 3 || fail "the cluster does not come up"
+cluster_up "${folder}" 4 || fail "the cluster does not come up"
 
-export UNITS=5 CASES=300
+export UNITS=9 CASES=200
 flags=(--target=mutant:nope-stale-tail --flavour=plain)
 "${mlafuzz}" corpus import --state="${folder}/straight"
 "${mlafuzz}" unit --state="${folder}/straight" --units="${UNITS}" \
@@ -62,33 +63,85 @@ flags=(--target=mutant:nope-stale-tail --flavour=plain)
 "${mlafuzz}" merge --state="${folder}/straight"
 
 # ---- as many tasks as units, and fewer
-for tasks in 2 5; do
+for tasks in 2 9; do
   export STATE="${folder}/of${tasks}" TASKS="${tasks}" MLAFUZZ="${mlafuzz}"
   read -r _ merge < <("${fleet}" "${flags[@]}")
   [[ "$(await "${merge}")" == COMPLETED ]] || fail "merge of ${tasks} tasks"
-  grep -q "5 units" "${STATE}.logs/merge.${merge}" || fail "no 5 units"
+  grep -q "9 units" "${STATE}.logs/merge.${merge}" || fail "no 9 units"
   same "${STATE}" "${folder}/straight"
 done
 
-# ---- a task whose program is killed, once, is run again
-cat > "${folder}/killed-once" << EOF
+# ---- eight tasks: one killed, one on a node that is lost, one run twice
+cat > "${folder}/stormy" << EOF
 #!/bin/bash
-if [[ "\$1" == unit && "\${SLURM_ARRAY_TASK_ID}" == 1 \\
-    && "\${SLURM_RESTART_COUNT:-0}" == 0 ]]; then
-  "${mlafuzz}" "\$@" &
-  sleep 0.3
-  kill -9 \$!
-  wait \$!
-  exit
-fi
-exec "${mlafuzz}" "\$@"
+# As the program, with what may befall it.
+if [[ "\$1" != unit ]]; then exec "${mlafuzz}" "\$@"; fi
+touch "${folder}/ran.\${SLURM_ARRAY_TASK_ID}.\${SLURMD_NODENAME}"
+case "\${SLURM_ARRAY_TASK_ID}.\${SLURM_RESTART_COUNT:-0}" in
+  1.0)  # killed in the middle
+    "${mlafuzz}" "\$@" &
+    sleep 0.3
+    kill -9 \$!
+    wait \$!
+    exit ;;
+  2.0)  # twice at once, in one shard
+    "${mlafuzz}" "\$@" &
+    "${mlafuzz}" "\$@"
+    code=\$?
+    wait \$!
+    exit "\${code}" ;;
+  5.0)  # on a node that is lost: goes on when its task has been run elsewhere
+    echo "\$\$ \${SLURMD_NODENAME}" > "${folder}/lost.tmp"
+    mv "${folder}/lost.tmp" "${folder}/lost"
+    for (( i = 0; i < 600; ++i )); do
+      [[ -e "${folder}/elsewhere" ]] && break
+      sleep 0.1
+    done
+    "${mlafuzz}" "\$@"
+    touch "${folder}/late"
+    exit ;;
+esac
+"${mlafuzz}" "\$@"
+code=\$?
+if [[ "\${SLURM_ARRAY_TASK_ID}" == 5 ]]; then touch "${folder}/elsewhere"; fi
+exit "\${code}"
 EOF
-chmod +x "${folder}/killed-once"
-export STATE="${folder}/killed" TASKS=3 MLAFUZZ="${folder}/killed-once"
+chmod +x "${folder}/stormy"
+export STATE="${folder}/storm" TASKS=8 MLAFUZZ="${folder}/stormy"
 read -r array merge < <("${fleet}" "${flags[@]}")
-[[ "$(await "${merge}")" == COMPLETED ]] || fail "merge after a kill"
-timeout 5 scontrol -o show job "${array}_1" | grep -q 'Restarts=1 ' \
-  || fail "the task was not run again"
+for (( i = 0; i < 300; ++i )); do
+  [[ -e "${folder}/lost" ]] && break
+  sleep 0.1
+done
+read -r lost_pid node < "${folder}/lost" || fail "task 5 did not start"
+# The node is gone, to the controller; what ran there runs on.
+kill -9 "${cluster_pids[${node}]}"
+wait "${cluster_pids[${node}]}" 2> /dev/null || true
+unset "cluster_pids[${node}]"
+timeout 5 scontrol update "NodeName=${node}" State=DOWN Reason=lost \
+  || fail "${node} cannot be taken down"
+[[ "$(await "${merge}")" == COMPLETED ]] || fail "merge after a storm"
+for task in 1 5; do
+  timeout 5 scontrol -o show job "${array}_${task}" | grep -q 'Restarts=[1-9]' \
+    || fail "task ${task} was not run again"
+done
+[[ -e "${folder}/elsewhere" ]] || fail "task 5 did not run elsewhere"
+grep -q "9 units" "${STATE}.logs/merge.${merge}" || fail "no 9 units"
+same "${STATE}" "${folder}/straight"
+nodes="$(find "${folder}" -maxdepth 1 -name 'ran.*' -printf '%f\n' \
+  | cut -d. -f3 | sort -u | wc -l)"
+(( nodes == 4 )) || fail "tasks ran on ${nodes} nodes of 4"
+# The copy on the lost node ends after the merge: nothing is new, nothing is lost.
+for (( i = 0; i < 600; ++i )); do
+  if [[ -e "${folder}/late" ]] || ! kill -0 "${lost_pid}" 2> /dev/null; then
+    break
+  fi
+  sleep 0.1
+done
+[[ -e "${folder}/late" ]] || fail "the lost node's copy did not end"
+"${mlafuzz}" merge --state="${STATE}" --units="${UNITS}" --cases="${CASES}" \
+  > "${folder}/log/late" 2>&1 || fail "merge after the lost node's copy"
+grep -q ' 0 objects added' "${folder}/log/late" || fail "$(cat "${folder}/log/late")"
 same "${STATE}" "${folder}/straight"
 
 # ---- a merge whose units are not all there says so
@@ -98,8 +151,8 @@ rm -r "${STATE}/shards" "${STATE}"/units/*
 mkdir -p "${STATE}/shards"
 code=0
 "${mlafuzz}" merge --state="${STATE}" "${folder}/straight/shards/0" \
-  --units=6 --cases="${CASES}" > "${folder}/log/short" 2>&1 || code=$?
+  --units=10 --cases="${CASES}" > "${folder}/log/short" 2>&1 || code=$?
 [[ "${code}" == 2 ]] || fail "exit ${code} of a merge that lacks a unit"
-grep -q "1 of 6 units are not done, the first of seed 6" "${folder}/log/short" \
+grep -q "1 of 10 units are not done, the first of seed 10" "${folder}/log/short" \
   || fail "no word of the unit that lacks"
 echo "PASSED"

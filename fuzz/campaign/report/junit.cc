@@ -22,6 +22,13 @@ bool IsError(const Json& finding) {
 }
 
 std::string FindingXml(const Json& finding) {
+  if (finding.contains("known")) {
+    return absl::StrCat(
+        "    <testcase classname=\"mlafuzz.", Word(finding, "kernel"),
+        "\" name=\"", Word(finding, "id"),
+        "\">\n      <skipped message=\"known before: ", Word(finding, "known"),
+        "\"/>\n    </testcase>\n");
+  }
   const char* element = IsError(finding) ? "error" : "failure";
   return absl::StrCat(
       "    <testcase classname=\"mlafuzz.", Word(finding, "kernel"),
@@ -40,7 +47,9 @@ std::string JunitXml(const Json& report) {
   int tests = 0, failures = 0, errors = 0, skipped = 0;
   for (const Json& finding : report.at("findings")) {
     ++tests;
-    ++(IsError(finding) ? errors : failures);
+    ++(finding.contains("known") ? skipped
+       : IsError(finding)        ? errors
+                                 : failures);
     cases += FindingXml(finding);
   }
   for (const Json& kernel : report.at("kernels")) {

@@ -89,6 +89,9 @@ std::string FactsHtml(const Json& finding, UsedWords& used) {
   }
   Fact("also shows as", shapes, &html);
   Fact("note", Word(finding, "note"), &html);
+  if (finding.contains("known")) {
+    Fact("known before", Word(finding, "known"), &html);
+  }
   Fact("no pictures", Word(finding, "evidence_note"), &html);
   return html + "</dl>\n";
 }

@@ -54,6 +54,10 @@ Json Result(const Json& finding, std::size_t rule) {
   result["kind"] = "fail";
   // One that does not come back each time is no less a fault, but less sure.
   result["level"] = finding.at("verdict") == "flaky" ? "warning" : "error";
+  if (finding.contains("known")) {
+    result["level"] = "note";
+    result["baselineState"] = "unchanged";
+  }
   result["message"]["text"] =
       absl::StrCat(Word(finding, "cause"), "\n", Word(finding, "detail"),
                    "\nreplay: ", Word(finding, "replay"));

@@ -40,8 +40,9 @@ std::string StepSummary(const Json& report, std::size_t most) {
     const Json& finding = findings[i];
     absl::StrAppend(&text, "| ", Word(finding, "id"), " | ",
                     Word(finding, "cause"), " | ", Word(finding, "kernel"), " ",
-                    Word(finding, "verdict"), " | ", ReliabilityText(finding),
-                    " |\n");
+                    Word(finding, "verdict"),
+                    finding.contains("known") ? " (known before)" : "", " | ",
+                    ReliabilityText(finding), " |\n");
   }
   if (findings.size() > most) {
     absl::StrAppend(&text, "\n", findings.size() - most,
