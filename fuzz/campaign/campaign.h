@@ -38,6 +38,8 @@ struct CampaignResult {
   std::vector<std::string> incidents;
   // What the output folder knows of causes after it (by the caller).
   std::vector<KnownCause> known;
+  // What was known before does not count.
+  bool only_new = false;
 };
 
 // 0 nothing found but what is muted or was known, 1 a failure, 2 ended by an

@@ -324,6 +324,7 @@ int CampaignToExitCode(
         absl::StrCat("which findings are new could not be told, so all count: ",
                      marked.message()));
   }
+  result->only_new = mark != nullptr && marked.ok();
   if (absl::Status s = WriteReports(options, *result); !s.ok()) {
     return UsageError(s);
   }
