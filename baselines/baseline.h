@@ -81,8 +81,8 @@ const std::vector<Baseline>& Baselines();
 absl::StatusOr<const Baseline*> FindBaseline(absl::string_view id);
 
 struct Result {
-  // False where the target leaves all kernels of the baseline as they are:
-  // then nothing was run.
+  // False where the target leaves all kernels of the baseline as they are, or
+  // has them for another layout: then nothing was run.
   bool applicable = false;
   bool flagged = false;
   std::string why;         // the first failed assertion

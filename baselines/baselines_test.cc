@@ -76,6 +76,16 @@ TEST_P(EveryBaseline, SaysWhereItDoesNotApply) {
   }
 }
 
+// Kernels of other layouts are right, and no suite has a case for them.
+TEST_P(EveryBaseline, IsOf656ByteRows) {
+  for (const char* target : {"builtin:indexer", "builtin:dsv4",
+                             "builtin:nope-row", "mutant:dsv4-entries-of-7"}) {
+    const Result result = RunOn(GetParam().id, target);
+    EXPECT_FALSE(result.applicable) << target;
+    EXPECT_EQ(result.cases, 0) << target;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, EveryBaseline, testing::ValuesIn(Baselines()),
                          [](const testing::TestParamInfo<Baseline>& info) {
                            std::string name = info.param.id;

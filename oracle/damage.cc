@@ -287,9 +287,12 @@ class Assessor {
         return &damage_.codes;
       case RowLayout::Part::kRope:
         return nope ? &damage_.tail : &damage_.rope;
-      default:
+      case RowLayout::Part::kScales:
         return &damage_.scales;
+      case RowLayout::Part::kPadding:
+        return &damage_.padding;
     }
+    return &damage_.foreign;
   }
 
   void AssessRow(const TokenPlace& place, Bytes want) {

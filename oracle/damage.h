@@ -47,6 +47,7 @@ struct Damage {
   // Writer: bytes of rows that were to be written and were touched.
   Region codes;
   Region scales;
+  Region padding;  // bytes of a row that hold nothing
   Region rope;
   Region tail;  // bytes 528..655 of fp8_ds_mla with pe_dim 0
   // Writer: rows that were to be written and hold what they held before.

@@ -443,7 +443,7 @@ class Diagnostician {
         &damage_.tail,         &damage_.skipped_rows,  &damage_.untouched_rows,
         &damage_.missing_rows, &damage_.values,        &damage_.gather_rope,
         &damage_.gather_tail,  &damage_.gather_scales, &damage_.indices,
-        &damage_.counts,       &damage_.foreign};
+        &damage_.counts,       &damage_.foreign,       &damage_.padding};
   }
 
   // ---- 3. patterns
@@ -516,6 +516,8 @@ class Diagnostician {
               "codes are wrong while scales and rope are right"},
              {&damage_.scales, "scales-only",
               "scales are wrong while codes and rope are right"},
+             {&damage_.padding, "padding-only",
+              "padding is wrong while all that a row holds is right"},
              {&damage_.rope, "rope-only",
               "rope is wrong while codes and scales are right"},
              {&damage_.gather_rope, "rope-only",
@@ -643,7 +645,8 @@ class Diagnostician {
     if (place.slot < 0) return nullptr;
     const RowLayout::Part part = layout_.PartOf(place.byte);
     if (part == RowLayout::Part::kCodes) return "codes-only";
-    if (part != RowLayout::Part::kRope) return "scales-only";
+    if (part == RowLayout::Part::kScales) return "scales-only";
+    if (part == RowLayout::Part::kPadding) return "padding-only";
     const Tensor* k_pe = step_.Find(TensorId::kKPe);
     return k_pe == nullptr || k_pe->shape[1] == 0 ? "tail" : "rope-only";
   }

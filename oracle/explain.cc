@@ -104,7 +104,7 @@ class Explainer {
           &damage_.untouched_rows, &damage_.skipped_rows, &damage_.values,
           &damage_.missing_rows, &damage_.gather_rope, &damage_.gather_tail,
           &damage_.gather_scales, &damage_.indices, &damage_.counts,
-          &damage_.foreign}) {
+          &damage_.padding, &damage_.foreign}) {
       if (*r) {
         region = r;
         break;
@@ -381,6 +381,7 @@ class Explainer {
     for (const Named& named : std::initializer_list<Named>{
              {&damage_.codes, "codes"},
              {&damage_.scales, "scale bytes"},
+             {&damage_.padding, "padding bytes"},
              {&damage_.rope, "rope bytes"},
              {&damage_.tail, "tail bytes"},
              {&damage_.untouched_rows, "rows never written"},

@@ -163,7 +163,8 @@ class StepJudge {
     switch (step_.kernel) {
       case Kernel::kWriter: {
         judge(property::kWriterRow, value_pass,
-              {&damage.codes, &damage.scales, &damage.rope}, "bytes");
+              {&damage.codes, &damage.scales, &damage.rope, &damage.padding},
+              "bytes");
         const Tensor* k_pe = step_.Find(TensorId::kKPe);
         if (image_.pool.layout == FP8_DS_MLA &&
             (k_pe == nullptr || k_pe->shape[1] == 0)) {

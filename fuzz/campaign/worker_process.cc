@@ -23,6 +23,8 @@ namespace {
 // libFuzzer's own exit codes (its defaults; timeouts are ours).
 constexpr int kLibFuzzerOutOfMemory = 71;
 
+constexpr double kSilenceToAccount = 0.5;  // seconds
+
 // The number after the last `word` in `text`; false if there is none.
 bool NumberAfterLast(const std::string& text, const char* word,
                      std::uint64_t* number) {
@@ -115,10 +117,17 @@ WorkerState WorkerProcess::Poll() {
   if (const std::uint64_t beat = status().heartbeat; beat != heartbeat_) {
     heartbeat_ = beat;
     last_life_ = now;
+    starvation_.reset();
   }
   const double silent = std::chrono::duration<double>(now - last_life_).count();
   const bool busy = status().busy != 0;
-  if (silent > (busy ? limits_.case_seconds : limits_.idle_seconds)) {
+  const double limit = busy ? limits_.case_seconds : limits_.idle_seconds;
+  // No case of good behaviour pays for the account.
+  if (silent > kSilenceToAccount && !starvation_.has_value()) {
+    starvation_.emplace(process_->pid());
+  }
+  if (silent > limit &&
+      (!starvation_.has_value() || starvation_->TimeHad(silent) > limit)) {
     CountCpuOfDeath();
     process_->Kill();
     reason_ = absl::StrCat("no sign of life for ", static_cast<int>(silent),

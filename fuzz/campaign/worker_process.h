@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,12 @@
 #include "fuzz/campaign/process.h"
 #include "fuzz/worker/status.h"
 #include "fuzz/worker/worker.pb.h"
+#include "kernels/foreign/starvation.h"
 
 namespace mlafuzz {
 
-// When a worker counts as hung or too large.
+// When a worker counts as hung or too large. Seconds are those in which it
+// could have run: on a machine that others load it is given more.
 struct WatchdogLimits {
   // Seconds one case may take. A small case is meant to take 5 ms; the host
   // runtime gives up on a lane loop that synchronises after about 5 s.
@@ -91,6 +94,7 @@ class WorkerProcess {
   std::unique_ptr<StatusMap> status_;
   WatchdogLimits limits_;
   Clock::time_point last_life_;
+  std::optional<Starvation> starvation_;  // in a longer silence
   std::uint64_t heartbeat_ = 0;
   std::uint64_t coverage_ = 0;
   std::uint64_t corpus_ = 0;

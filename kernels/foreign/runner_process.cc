@@ -19,6 +19,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -28,6 +29,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "kernels/foreign/sanitizer_log.h"
+#include "kernels/foreign/starvation.h"
 
 extern char** environ;
 
@@ -482,6 +484,7 @@ RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
   std::uint64_t started = control_->started;
   Clock::time_point closed_at;
   bool closed_seen = false;
+  std::optional<Starvation> starvation;
   for (;;) {
     pollfd ready[3] = {{closed_ ? -1 : socket_, POLLIN, 0},
                        {log_closed_ ? -1 : log_, POLLIN, 0},
@@ -514,7 +517,16 @@ RunnerProcess::Wait RunnerProcess::AwaitFrame(double seconds) {
       started = control_->started;
       progress = now;
     }
-    if (Seconds(now - progress) > seconds) return Wait::kTimeout;
+    const double silent = Seconds(now - progress);
+    // What it waits in the first tick is as good as nothing.
+    if (silent * 1000 < kTickMs) {
+      starvation.reset();
+    } else if (!starvation.has_value()) {
+      starvation.emplace(pid_);
+    }
+    if (silent > seconds && starvation->TimeHad(silent) > seconds) {
+      return Wait::kTimeout;
+    }
     // By the clock: one that prints without end is never silent.
     if (Seconds(now - looked_) * 1000 >= kTickMs) {
       looked_ = now;
