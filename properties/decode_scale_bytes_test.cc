@@ -113,12 +113,9 @@ TEST_P(ScaleBytes, AreReadAsDeclared) {
     if (t.id != TensorId::kAttention) continue;
     for (int byte = 0; byte < kBytes; ++byte) {
       for (int c = 0; c < 4; ++c) {
+        const auto element = static_cast<std::size_t>(512 * byte + c);
         std::uint16_t bits;
-        std::memcpy(
-            &bits,
-            &observed
-                 .outputs[i][static_cast<std::size_t>(2 * (512 * byte + c))],
-            2);
+        std::memcpy(&bits, &observed.outputs[i][2 * element], 2);
         const double got = oracle::Bf16Value(bits);
         const double exact = byte == 0 && target.values_end_in_zero_and_inf
                                  ? 0
