@@ -1,5 +1,8 @@
 #include "fuzz/worker/minimize_log.h"
 
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -87,10 +90,27 @@ TEST(MinimizeLog, NamesAFolderThatIsMissing) {
             std::string::npos);
 }
 
-TEST(MinimizeLog, SaysThatTheDiskIsFull) {
-  // /dev/full is no file that could be cut: it answers as a full disk does.
-  const auto log = MinimizeLog::Open("/dev/full", 1);
-  EXPECT_FALSE(log.ok());
+// A file that may not grow any more is as good as a full disk: what was there
+// stays readable.
+TEST(MinimizeLog, SaysWhatCannotBeWritten) {
+  const std::string path = Path("full");
+  auto log = MinimizeLog::Open(path, 7);
+  ASSERT_TRUE(log.ok()) << log.status();
+  ASSERT_TRUE((*log)->Append(1, true, 100).ok());
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit small = before;
+  small.rlim_cur = std::filesystem::file_size(path) + 5;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const absl::Status written = (*log)->Append(2, true, 100);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(written.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(std::string(written.message()).find(path), std::string::npos);
+  auto again = MinimizeLog::Open(path, 7);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ((*again)->Find(1), true);
+  EXPECT_EQ((*again)->Find(2), std::nullopt);
 }
 
 }  // namespace
