@@ -41,10 +41,17 @@ absl::StatusOr<std::vector<CaseRun>> Run(const CampaignOptions& options,
                                          const Targets& targets,
                                          std::vector<std::string> cases) {
   WorkRequest request;
+  request.set_mode(WorkRequest::RUN);
   *request.mutable_targets() = targets;
   for (std::string& c : cases) request.add_cases(std::move(c));
-  return RunInWorkers(options.engine, std::move(request), options.kernels,
-                      options.limits);
+  auto runs = RunInWorkers(options.engine, std::move(request), options.kernels,
+                           options.limits);
+  if (!runs.ok()) return runs;
+  for (const CaseRun& run : *runs) {
+    // A case that was not run is no case that passes.
+    if (!run.error().empty()) return absl::UnavailableError(run.error());
+  }
+  return runs;
 }
 
 }  // namespace

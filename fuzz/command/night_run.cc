@@ -141,6 +141,13 @@ class NightRun {
   }
 
   absl::Status Fuzz() {
+    // What shards of a fleet have done is not done again; what is damaged in
+    // them is.
+    const auto shards = state_.Shards();
+    if (!shards.ok()) return shards.status();
+    if (!shards->empty()) {
+      RunAs("fuzz", {"merge", absl::StrCat("--state=", state_.path())});
+    }
     for (const Ready& work : work_) {
       const std::vector<std::string> words =
           UnitWords(state_, work, night_.number(), Shard());

@@ -325,9 +325,10 @@ class Sampler {
     ImportedCase made;
     made.kernel = Kernel::kConvert;
     Pool& pool = *made.message.mutable_pool();
-    // A conversion reads no pool: of this one it has the page size alone.
+    // A conversion reads no pool: of this one it has the page size, and as many
+    // pages as its table names.
     pool.set_page_size(static_cast<std::uint32_t>(size));
-    pool.set_pages(1);
+    pool.set_pages(static_cast<std::uint32_t>(local.count()));
     pool.mutable_fill();
     Convert& convert = *made.message.add_steps()->mutable_convert();
     Table& table = *convert.mutable_block_table();

@@ -47,7 +47,7 @@ known=(--target=builtin --writer=mutant:nope-stale-tail)
 expect 1 'writer-tail-tail-unchanged: ' "${known[@]}" --kernels=writer,gather
 cp "${TEST_TMPDIR}"/out/findings/*/minimal.txtpb regressions/tail.txtpb 2> /dev/null \
   || cp "${TEST_TMPDIR}"/out/findings/*/case.txtpb regressions/tail.txtpb
-touch csrc/writer.cu csrc/gather.cu docs/words.md
+touch csrc/writer.cu csrc/convert.cu docs/words.md
 git init -q -b main
 git add -A
 git commit -q -m main
@@ -70,9 +70,9 @@ expect 0 'changed since main .*: 0 files skipped: no change concerns writer; not
   "${pr[@]}" "${known[@]}" --target=mutant:nope-stale-tail
 
 # ---- a change that cannot be told: all kernels; what was known does not count
-echo "// changed" >> csrc/gather.cu
-expect 0 'csrc/gather.cu: cannot be told, so writer(,gather)?.*note: there is no .mlafuzz-paths.*known: writer/writer.tail=TAIL_UNCHANGED \(regressions/tail.txtpb at main\).*known: writer-tail-tail-unchanged: .*nothing new found' \
-  "${pr[@]}" "${known[@]}" --gather=builtin
+echo "// changed" >> csrc/convert.cu
+expect 0 'csrc/convert.cu: cannot be told, so writer(,convert)?.*note: there is no .mlafuzz-paths.*known: writer/writer.tail=TAIL_UNCHANGED \(regressions/tail.txtpb at main\).*known: writer-tail-tail-unchanged: .*nothing new found' \
+  "${pr[@]}" "${known[@]}"
 grep -q '"baselineState": "unchanged"' "${TEST_TMPDIR}/out/report.sarif" \
   || { echo "FAILED: SARIF does not say that it is known"; failed=1; }
 grep -q '<skipped message="known before: regressions/tail.txtpb at main"' \
@@ -81,24 +81,24 @@ grep -q '^nothing new found, 1 known before' "${TEST_TMPDIR}/out/report.txt" \
   || { echo "FAILED: report.txt"; failed=1; }
 
 # ---- a second fault is new
-both=("${known[@]}" --gather=mutant:gather-drops-pages)
-expect 1 'known: writer-tail-tail-unchanged: .*gather-.*: ' "${pr[@]}" "${both[@]}"
-grep -Eq '^gather-[^:]*: ' <<< "${said}" \
-  || { echo "FAILED: the gather's fault is not new: ${said}"; failed=1; }
+both=("${known[@]}" --convert=mutant:index-zero-for-invalid)
+expect 1 'known: writer-tail-tail-unchanged: ' "${pr[@]}" "${both[@]}"
+grep -Eq '^convert-[^:]*: ' <<< "${said}" \
+  || { echo "FAILED: the conversion's fault is not new: ${said}"; failed=1; }
 
 # ---- with rules only what the change concerns is run
-printf '%s\n' 'csrc/writer* writer' 'csrc/gather* gather' 'docs/** none' \
+printf '%s\n' 'csrc/writer* writer' 'csrc/convert* convert' 'docs/** none' \
   '.mlafuzz-paths none' > .mlafuzz-paths
-git checkout -q csrc/gather.cu
+git checkout -q csrc/convert.cu
 echo "// changed" >> csrc/writer.cu
 expect 0 'csrc/writer.cu: writer .*kernels writer,.*nothing new found' \
   "${pr[@]}" "${both[@]}"
 git checkout -q csrc/writer.cu
 echo "words" >> docs/words.md
-expect 0 'docs/words.md: none skipped: no change concerns writer,gather' \
+expect 0 'docs/words.md: none skipped: no change concerns writer,convert' \
   "${pr[@]}" "${both[@]}"
 expect 1 'kernels are those of --kernels.*known: writer-tail' \
-  "${pr[@]}" "${both[@]}" --kernels=writer,gather
+  "${pr[@]}" "${both[@]}" --kernels=writer,convert
 echo 'csrc/* writter' > bad-paths
 refuse 'bad-paths: line 1: "writter" is no kernel' "${pr[@]}" --paths=bad-paths
 refuse 'no-paths: cannot open' "${pr[@]}" --paths=no-paths

@@ -53,6 +53,8 @@ add --conlyopt "${c_flags[@]}"
 add --cxxopt "${cxx_flags[@]}"
 # Nothing but glibc is asked of where they run (tools/dist/linkopts.bzl).
 flags+=(--linkopt=-l:libstdc++.a --linkopt=-static-libgcc "--linkopt=-Wl,--as-needed")
+# The engine's runtime brings a -lstdc++ of its own.
+flags+=(--linkopt=-static-libstdc++)
 read -ra more <<< "${BAZEL_FLAGS:-}"
 flags+=("${more[@]}")
 
