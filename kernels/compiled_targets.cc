@@ -3,6 +3,7 @@
 #include "absl/strings/string_view.h"
 #include "corpus/contracts.h"
 #include "kernels/builtin.h"
+#include "kernels/compacting.h"
 #include "kernels/decode/compiled_decode.h"
 #include "kernels/decode/controls/controls.h"
 #include "kernels/decode/decode.h"
@@ -10,6 +11,8 @@
 #include "kernels/layouts/layouts.h"
 #include "kernels/layouts/mutants/mutants.h"
 #include "kernels/mutants/mutants.h"
+#include "kernels/mutants/variants.h"
+#include "kernels/writers.h"
 
 namespace mlafuzz {
 namespace {
@@ -33,7 +36,10 @@ const std::vector<CompiledTarget>& CompiledTargets() {
         all->push_back(DecodeTarget(decode));
       }
     }
-    for (const auto targets : {LayoutTargets, Mutants, LayoutMutants}) {
+    all->push_back(Compacting());
+    for (const auto targets :
+         {WriterTargets, LayoutTargets, Mutants, OtherWriterMutants,
+          CompactingMutants, LayoutMutants}) {
       for (const CompiledTarget& target : targets()) all->push_back(target);
     }
     for (const auto decodes : {DecodeMutants, DecodeControls}) {

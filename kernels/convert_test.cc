@@ -12,14 +12,15 @@ std::vector<std::int32_t> Ints(const std::vector<std::uint8_t>& bytes) {
   return values;
 }
 
-// Runs the case on builtin; outputs by tensor.
+// Runs the case on a target; outputs by tensor.
 struct Converted {
   std::vector<std::int32_t> out;
   std::vector<std::int32_t> valid_count;
 };
-Converted Convert(const std::string& text) {
+Converted Convert(const std::string& text,
+                  const std::string& target = "builtin") {
   const CaseImage image = test::Image(test::ParseCase(text));
-  const Observation seen = test::Run("builtin", image);
+  const Observation seen = test::Run(target, image);
   EXPECT_EQ(seen.steps[0].status, CallStatus::kOk) << seen.steps[0].message;
   EXPECT_TRUE(seen.steps[0].strays.empty());
   Converted result;
@@ -147,6 +148,45 @@ TEST(ConvertIndices, WideRowsAndStrides) {
   const Converted got = Convert(text);
   EXPECT_EQ(got.out, want);
   EXPECT_EQ(got.valid_count, counts);
+}
+
+// Rows of the table are bounded as its columns are, and what is valid is first
+// also behind what is not.
+TEST(CompactingIndices, BothAxesAndInvalidBeforeValid) {
+  const Converted got = Convert(R"pb(
+                                  pool { page_size: 4 pages: 9 }
+                                  steps {
+                                    convert {
+                                      request_ids { values: [ 1, 2, -1, 0 ] }
+                                      block_table {
+                                        rows: 2
+                                        columns: 2
+                                        row_stride: 3
+                                        pages { values: [ 7, 2, 5, 0 ] }
+                                      }
+                                      token_indices {
+                                        rows: 4
+                                        width: 4
+                                        limit: 8
+                                        valid: 4
+                                        set { at: 0 value: -1 }
+                                        set { at: 1 value: 8 }
+                                        set { at: 2 value: 5 }
+                                        set { at: 3 value: 0 }
+                                        set { at: 12 value: 3 }
+                                        set { at: 13 value: -7 }
+                                        set { at: 14 value: 2147483647 }
+                                        set { at: 15 value: 4 }
+                                      }
+                                      valid_count: true
+                                    }
+                                  })pb",
+                                "builtin:compacting");
+  EXPECT_EQ(got.out, (std::vector<std::int32_t>{1, 20, -1, -1,   //
+                                                -1, -1, -1, -1,  //
+                                                -1, -1, -1, -1,  //
+                                                31, 8, -1, -1}));
+  EXPECT_EQ(got.valid_count, (std::vector<std::int32_t>{2, 0, 0, 2}));
 }
 
 TEST(ConvertIndices, NothingToDo) {

@@ -59,7 +59,8 @@ TEST(Races, NoneInCleanKernels) {
   for (std::uint64_t schedule = 0; schedule < 100; ++schedule) {
     c.set_schedule(schedule * 0x9e3779b97f4a7c15u + schedule);
     for (const char* target :
-         {"builtin", "builtin:pow2", "control:thread-mapping"}) {
+         {"builtin", "builtin:pow2", "builtin:kimi-k3", "builtin:triton",
+          "builtin:triton-pow2", "control:thread-mapping"}) {
       for (const StepObservation& step :
            test::Run(target, test::Image(c)).steps) {
         ASSERT_EQ(step.status, CallStatus::kOk)

@@ -121,6 +121,8 @@ TEST_P(Right, IsNeverFlagged) {
 
 INSTANTIATE_TEST_SUITE_P(All, Right,
                          testing::Values("builtin", "builtin:pow2",
+                                         "builtin:kimi-k3", "builtin:triton",
+                                         "builtin:triton-pow2",
                                          "control:thread-mapping"));
 
 class RightDecode : public testing::TestWithParam<const char*> {};

@@ -18,6 +18,7 @@ std::vector<LedgerEntry> WriterFamilyEntries();
 std::vector<LedgerEntry> GatherFamilyEntries();
 std::vector<LedgerEntry> ConvertFamilyEntries();
 std::vector<LedgerEntry> DecodeFamilyEntries();
+std::vector<LedgerEntry> VariantEntries();   // of kernels/mutants/variants.h
 std::vector<LedgerEntry> ImpostorEntries();  // no kernels at all
 std::vector<LedgerEntry> LayoutEntries();    // of other layouts
 

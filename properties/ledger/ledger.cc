@@ -249,7 +249,7 @@ const std::vector<LedgerEntry>& Ledger() {
   static const std::vector<LedgerEntry>* const kLedger = [] {
     auto* all = new std::vector<LedgerEntry>;
     for (const auto part :
-         {WriterEntries, WriterFamilyEntries, GatherEntries,
+         {WriterEntries, WriterFamilyEntries, VariantEntries, GatherEntries,
           GatherFamilyEntries, ConvertEntries, ConvertFamilyEntries,
           DecodeEntries, DecodeFamilyEntries, LayoutEntries, ImpostorEntries}) {
       for (LedgerEntry& entry : part()) all->push_back(std::move(entry));
@@ -261,8 +261,22 @@ const std::vector<LedgerEntry>& Ledger() {
 
 Contract RightContract(const LedgerEntry& entry) {
   Contract contract = BuiltinContract(entry.layout);
+  WriterContract& writer = *contract.mutable_writer();
   if (entry.right == "builtin:indexer-ue8m0") {
-    contract.mutable_writer()->set_scale(WriterContract::POW2_CEIL);
+    writer.set_scale(WriterContract::POW2_CEIL);
+  }
+  if (entry.right == "builtin:kimi-k3" || entry.right == "builtin:triton") {
+    writer.clear_pe_dims();
+    writer.add_pe_dims(64);
+  }
+  if (entry.right == "builtin:compacting") {
+    contract.mutable_convert()->set_order(ConvertContract::COMPACTED);
+    contract.mutable_convert()->set_requests(ConvertContract::REQUESTS_INVALID);
+  }
+  if (entry.right == "builtin:triton") {
+    writer.set_scale_division(WriterContract::TIMES_RECIPROCAL);
+    writer.clear_inputs();
+    writer.add_inputs(BF16);
   }
   return contract;
 }

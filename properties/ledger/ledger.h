@@ -61,7 +61,7 @@ struct Reach {
   bool foreign = false;
 };
 
-// What the right target of an entry promises.
+// What the right target of an entry promises (families_test holds it to that).
 Contract RightContract(const LedgerEntry& entry);
 
 // For a case of valid, boundary and invalid steps under RightContract().
