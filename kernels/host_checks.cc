@@ -14,13 +14,40 @@ using kernels::kRope;
 using kernels::kRowBytes;
 using kernels::kWorkspaceColumns;
 
+// Whose token has so many bytes, in words; empty: nobody's. Other layouts go by
+// the label fp8_ds_mla too, and then a cache's last dimension is all that tells
+// them apart.
+const char* OwnerOf(std::int64_t bytes) {
+  switch (bytes) {
+    case 132:
+      return ": INDEXER_132, not FP8_DS_MLA";
+    case 264:
+      return ": INDEXER_264, not FP8_DS_MLA";
+    case 528:
+      return ": NOPE_ROW_528 or DSV4_1_FOOTER_528, not FP8_DS_MLA";
+    case 584:
+      return ": DSV4_FOOTER_584, not FP8_DS_MLA";
+    default:
+      return "";
+  }
+}
+
+std::string CheckLayout(Layout layout) {
+  if (layout == FP8_DS_MLA) return "";
+  const int number = static_cast<int>(layout);
+  return absl::StrCat("layout must be fp8_ds_mla (1), got ", number,
+                      number > FP8_DS_MLA && Layout_IsValid(number)
+                          ? absl::StrCat(" (", Layout_Name(layout), ")")
+                          : "");
+}
+
 std::string CheckCache(const DLTensor* cache) {
   if (std::string why = WantShape("kv_cache", cache, 3, kUint8); !why.empty()) {
     return why;
   }
   if (cache->shape[2] != kRowBytes) {
     return absl::StrCat("kv_cache row must be ", kRowBytes, " bytes, got ",
-                        cache->shape[2]);
+                        cache->shape[2], OwnerOf(cache->shape[2]));
   }
   if (cache->shape[1] < 1) {
     return absl::StrCat("page size must be at least 1, got ", cache->shape[1]);
@@ -51,10 +78,7 @@ bool HasRope(const WriteArgs& args) {
 }  // namespace
 
 std::string WhyRefuseWrite(const WriteArgs& args) {
-  if (args.layout != FP8_DS_MLA) {
-    return absl::StrCat("layout must be fp8_ds_mla (1), got ",
-                        static_cast<int>(args.layout));
-  }
+  MLAFUZZ_RETURN_IF_REFUSED(CheckLayout(args.layout));
   if (args.kv_c == nullptr || args.kv_c->ndim != 2) {
     return "kv_c must have 2 dimensions";
   }
@@ -96,10 +120,7 @@ std::string WhyRefuseWrite(const WriteArgs& args) {
 }
 
 std::string WhyRefuseGather(const GatherArgs& args) {
-  if (args.layout != FP8_DS_MLA) {
-    return absl::StrCat("layout must be fp8_ds_mla (1), got ",
-                        static_cast<int>(args.layout));
-  }
+  MLAFUZZ_RETURN_IF_REFUSED(CheckLayout(args.layout));
   MLAFUZZ_RETURN_IF_REFUSED(WantShape("dst", args.dst, 2, kBf16));
   if (args.dst->shape[1] != kWorkspaceColumns) {
     return absl::StrCat("dst must have ", kWorkspaceColumns, " columns, got ",

@@ -43,6 +43,10 @@ TEST(HostChecks, Writer) {
       {"pool { page_size: 1 pages: 1 row_bytes: 660 } steps { write { "
        "pe_dim: 64 slots { values: 0 } } }",
        "kv_cache row must be 656 bytes, got 660"},
+      {"pool { page_size: 1 pages: 1 row_bytes: 584 } steps { write { "
+       "pe_dim: 64 slots { values: 0 } } }",
+       "kv_cache row must be 656 bytes, got 584: DSV4_FOOTER_584, not "
+       "FP8_DS_MLA"},
       {"pool { page_size: 1 pages: 1 } steps { write { input: F32 "
        "pe_dim: 64 slots { values: 0 } } }",
        "kv_c must be bf16 or f16, got f32"},
@@ -99,7 +103,13 @@ TEST(HostChecks, Gather) {
       {"pool { page_size: 1 pages: 1 row_bytes: 528 } steps { gather { "
        "dst_rows: 1 workspace_starts: 0 "
        "block_table { rows: 1 columns: 1 } } }",
-       "kv_cache row must be 656 bytes, got 528"},
+       "kv_cache row must be 656 bytes, got 528: NOPE_ROW_528 or "
+       "DSV4_1_FOOTER_528, not FP8_DS_MLA"},
+      {"pool { page_size: 2 pages: 1 row_bytes: 584 } steps { gather { "
+       "dst_rows: 1 workspace_starts: 0 "
+       "block_table { rows: 1 columns: 1 } } }",
+       "kv_cache row must be 656 bytes, got 584: DSV4_FOOTER_584, not "
+       "FP8_DS_MLA"},
       {"pool { page_size: 1 pages: 1 } steps { gather { dst_rows: 1 "
        "workspace_starts: [0, 1, 1] block_table { rows: 2 columns: 1 } } }",
        "workspace_starts has 3 rows, block_table 2"},

@@ -100,6 +100,8 @@ TEST(WhyRefuse, Write) {
   };
   EXPECT_EQ(with([](WriteCall& c) { c.layout = LAYOUT_UNSPECIFIED; }),
             "layout must be fp8_ds_mla (1), got 0");
+  EXPECT_EQ(with([](WriteCall& c) { c.layout = DSV4_FOOTER_584; }),
+            "layout must be fp8_ds_mla (1), got 3 (DSV4_FOOTER_584)");
   EXPECT_EQ(with([](WriteCall& c) { c.k_pe.tensor.dtype = kF16; }),
             "k_pe must be bf16 as kv_c, got f16");
   EXPECT_EQ(with([](WriteCall& c) { c.slots.tensor.dtype = kI32; }),

@@ -60,40 +60,160 @@ TEST(Ue8m0, AWriterMakesEveryScaleByte) {
   }
 }
 
-TEST(Ue8m0, AGatherReadsEveryCodeUnderEveryScaleByte) {
-  CaseImage image = test::Image(test::ParseCase(R"pb(
-    pool { page_size: 256 pages: 1 layout: DSV4_1_FOOTER_528 }
-    steps {
-      gather {
-        dst_rows: 256
-        workspace_starts: 0
-        block_table {
-          rows: 1
-          columns: 1
-          pages { values: 0 }
-        }
-      }
-    })pb"));
+// What byte 0 and byte 255 are to a gather.
+struct Reading {
+  const char* target;
+  double zero;
+  double last;
+};
+
+// All 256 scale bytes, each over all 256 codes.
+void ExpectReading(const Reading& reading, const std::string& layout, int codes,
+                   int rope_bytes, int scales) {
+  CaseImage image = test::Image(test::ParseCase(
+      "pool { page_size: 256 pages: 1 layout: " + layout +
+      " } steps { gather { dst_rows: 256 workspace_starts: 0 block_table {"
+      " rows: 1 columns: 1 pages { values: 0 } } } }"));
+  const int scales_at = codes + rope_bytes;
   for (int byte = 0; byte < 256; ++byte) {
-    for (int i = 0; i < 528; ++i) {
+    for (int i = 0; i < scales_at + scales; ++i) {
       image.pool.bytes[static_cast<std::size_t>(image.pool.ByteAt(byte, i))] =
-          static_cast<std::uint8_t>(i < 512 ? i : byte);
+          static_cast<std::uint8_t>(i < codes       ? i
+                                    : i < scales_at ? 0
+                                                    : byte);
     }
   }
-  const Observation seen = test::Run("builtin:dsv4_1", image);
+  const Observation seen = test::Run(reading.target, image);
   ASSERT_EQ(seen.steps[0].status, CallStatus::kOk) << seen.steps[0].message;
   for (int byte = 0; byte < 256; ++byte) {
-    for (int code = 0; code < 512; ++code) {
+    const double scale = byte == 0     ? reading.zero
+                         : byte == 255 ? reading.last
+                                       : std::ldexp(1.0, byte - 127);
+    for (int code = 0; code < codes; ++code) {
       std::uint16_t got;
       std::memcpy(&got,
                   seen.steps[0].outputs[0].data() + 2 * (512 * byte + code), 2);
-      const double scale =
-          byte == 255 ? std::nan("") : std::ldexp(1.0, byte - 127);
       const double value =
           test::E4m3Value(static_cast<unsigned>(code) & 0xff) * scale;
       ASSERT_EQ(got, test::NearestBf16(static_cast<float>(value)))
-          << "byte " << byte << " code " << code;
+          << reading.target << " byte " << byte << " code " << code;
     }
+  }
+}
+
+TEST(Ue8m0, AGatherReadsEveryCodeUnderEveryScaleByte) {
+  const double zero = std::ldexp(1.0, -127), nan = std::nan("");
+  ExpectReading({"builtin:dsv4_1", zero, nan}, "DSV4_1_FOOTER_528", 512, 0, 16);
+  ExpectReading({"builtin:dsv4", zero, nan}, "DSV4_FOOTER_584", 448, 128, 7);
+  // The other conventions, of kernels that are wrong by this project's.
+  ExpectReading({"mutant:dsv4-zero-is-zero", 0.0, nan}, "DSV4_FOOTER_584", 448,
+                128, 7);
+  ExpectReading({"mutant:dsv4-last-is-inf", zero, HUGE_VAL}, "DSV4_FOOTER_584",
+                448, 128, 7);
+}
+
+// Every bf16 magnitude as a tile's largest: the byte is that of the least power
+// of two which is not below max(amax, 1e-4) / 448, or max(amax / 448, 1e-4).
+TEST(Ue8m0, AWriterMakesOneByteOfEveryMagnitude) {
+  struct {
+    const char* target;
+    bool dsv4, floor_on_scale, poisons;
+  } const writers[] = {{"builtin:dsv4", true, false, false},
+                       {"builtin:dsv4-packer", true, true, false},
+                       {"builtin:dsv4_1", false, false, true}};
+  constexpr int kMagnitudes = 0x8000;
+  for (const auto& writer : writers) {
+    SCOPED_TRACE(writer.target);
+    const int codes = writer.dsv4 ? 448 : 512, tile = writer.dsv4 ? 64 : 32;
+    const int tiles = codes / tile, scales_at = writer.dsv4 ? 576 : 512;
+    const int tokens = (kMagnitudes + tiles - 1) / tiles;
+    CaseImage image = test::Image(test::ParseCase(
+        std::string("pool { page_size: 256 pages: ") +
+        std::to_string((tokens + 255) / 256) +
+        " layout: " + (writer.dsv4 ? "DSV4_FOOTER_584" : "DSV4_1_FOOTER_528") +
+        " } steps { write { slots { count: " + std::to_string(tokens) +
+        " } pe_dim: " + (writer.dsv4 ? "64" : "0") + " } }"));
+    Tensor& kv_c = *image.steps[0].Find(TensorId::kKvC);
+    for (int bits = 0; bits < kMagnitudes; ++bits) {
+      // Of either sign, anywhere in its tile.
+      const auto value =
+          static_cast<std::uint16_t>(bits | (bits % 3 == 0 ? 0x8000 : 0));
+      const std::size_t at = static_cast<std::size_t>(
+          bits / tiles * codes + bits % tiles * tile + bits % tile);
+      std::memcpy(kv_c.bytes.data() + 2 * at, &value, 2);
+    }
+    const Observation seen = test::Run(writer.target, image);
+    const std::vector<std::uint8_t>& pool = PoolAfter(image, seen);
+    for (int bits = 0; bits < kMagnitudes; ++bits) {
+      const double amax = test::Bf16Value(static_cast<unsigned>(bits));
+      int byte;
+      if (std::isnan(amax)) {
+        byte = writer.poisons ? 255 : writer.floor_on_scale ? 114 : 105;
+      } else if (std::isinf(amax)) {
+        byte = 255;
+      } else {
+        const double scale = writer.floor_on_scale ? std::max(amax / 448, 1e-4)
+                                                   : std::max(amax, 1e-4) / 448;
+        int exponent;
+        const double fraction = std::frexp(scale, &exponent);
+        byte = (fraction == 0.5 ? exponent - 1 : exponent) + 127;
+      }
+      ASSERT_EQ(pool[static_cast<std::size_t>(
+                    image.pool.ByteAt(bits / tiles, scales_at + bits % tiles))],
+                byte)
+          << "magnitude 0x" << std::hex << bits;
+    }
+  }
+}
+
+// FlashInfer's 528-byte kernels over rows of 656 bytes, by the row stride: they
+// read what a writer of those leaves, and leave what a reader of those reads.
+TEST(Pages, RowsOf528WithinRowsOf656) {
+  const std::string write =
+      " steps { write { slots { values: [3, 0, 5, 1, 4, 2] } pe_dim: 0"
+      " kv_c { pattern: NORMAL_RANGE seed: 7 } } }";
+  const std::string gather =
+      "dst_rows: 6 workspace_starts: 0 block_table { rows: 1 columns: 2"
+      " pages { values: [1, 0] } }";
+  const std::string pool = "page_size: 3 pages: 2 fill { byte: 90 }";
+  const CaseImage wide =
+      test::Image(test::ParseCase("pool { " + pool + " }" + write));
+  const CaseImage narrow = test::Image(test::ParseCase(
+      "pool { " + pool + " layout: NOPE_ROW_528 row_stride: 656 }" + write));
+  const Observation wide_seen = test::Run("builtin", wide);
+  const Observation narrow_seen = test::Run("builtin:nope-row", narrow);
+  const std::vector<std::uint8_t>& rows = PoolAfter(wide, wide_seen);
+  const std::vector<std::uint8_t>& short_rows = PoolAfter(narrow, narrow_seen);
+  ASSERT_EQ(rows.size(), short_rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i % 656 < 512) {
+      ASSERT_EQ(rows[i], short_rows[i]) << i;
+    } else if (i % 656 >= 528) {
+      // One zeroes the tail, to the other it is nobody's.
+      ASSERT_EQ(rows[i], 0) << i;
+      ASSERT_EQ(short_rows[i], narrow.pool.bytes[i]) << i;
+    }
+  }
+  // Scales: amax over 448 in both, floors apart.
+  const auto gathered = [&](const std::string& target,
+                            const std::string& layout,
+                            const std::string& nope) {
+    CaseImage image = test::Image(test::ParseCase("pool { " + pool + layout +
+                                                  " } steps { gather { " +
+                                                  gather + nope + " } }"));
+    image.pool.bytes = rows;
+    return test::Run(target, image).steps[0];
+  };
+  const StepObservation of656 = gathered("builtin", "", " nope: true");
+  const StepObservation of528 =
+      gathered("builtin:nope-row", " layout: NOPE_ROW_528 row_stride: 656", "");
+  ASSERT_EQ(of656.status, CallStatus::kOk) << of656.message;
+  ASSERT_EQ(of528.status, CallStatus::kOk) << of528.message;
+  for (std::size_t row = 0; row < 6; ++row) {
+    ASSERT_EQ(std::memcmp(&of656.outputs[0][1152 * row],
+                          &of528.outputs[0][1024 * row], 1024),
+              0)
+        << row;
   }
 }
 

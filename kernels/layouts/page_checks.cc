@@ -8,16 +8,32 @@ namespace {
 
 std::string CheckLayout(const PageShape& shape, Layout layout) {
   if (layout == shape.layout) return "";
+  const int number = static_cast<int>(layout);
   return absl::StrCat("layout must be ", Layout_Name(shape.layout), " (",
-                      static_cast<int>(shape.layout), "), got ",
-                      static_cast<int>(layout));
+                      static_cast<int>(shape.layout), "), got ", number,
+                      Layout_IsValid(number)
+                          ? absl::StrCat(" (", Layout_Name(layout), ")")
+                          : "");
+}
+
+// Under one label, fp8_ds_mla, go tokens of 656 bytes too.
+const char* OwnerOf(std::int64_t bytes) {
+  switch (bytes) {
+    case 584:
+      return ": DSV4_FOOTER_584";
+    case 656:
+      return ": FP8_DS_MLA";
+    default:
+      return "";
+  }
 }
 
 std::string CheckCache(const PageShape& shape, const DLTensor* cache) {
   MLAFUZZ_RETURN_IF_REFUSED(WantShape("kv_cache", cache, 3, kUint8));
   if (cache->shape[2] != shape.token_bytes()) {
     return absl::StrCat("kv_cache must have ", shape.token_bytes(),
-                        " bytes a token, got ", cache->shape[2]);
+                        " bytes a token (", Layout_Name(shape.layout),
+                        "), got ", cache->shape[2], OwnerOf(cache->shape[2]));
   }
   if (cache->shape[1] < 1) {
     return absl::StrCat("page size must be at least 1, got ", cache->shape[1]);
