@@ -6,14 +6,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "corpus/token_layout.h"
 #include "properties/relations/tile_values.h"
 
 namespace mlafuzz {
 namespace {
 
-constexpr int kTiles = 4;
+// Of the 656-byte row.
 constexpr std::int64_t kLatent = 512;
-constexpr std::int64_t kColumns = 576;
 constexpr std::int64_t kTailAt = 528;
 
 // The bound, for a tile with largest magnitude A, a value x, u = 2^-24 (the
@@ -21,7 +21,8 @@ constexpr std::int64_t kTailAt = 528;
 //
 //   S, the stored scale.  A/448 after the floor, with one rounding (two with a
 //     reciprocal, whose own rounding is a third): S <= s (1 + u)^3, where
-//     s = max(A/448, floor); a power-of-two ceiling at most doubles it.
+//     s = max(A/448, floor); a power-of-two ceiling, UE8M0 or not, at most
+//     doubles it.
 //   q = x/S (1 + e), |e| <= u; with a reciprocal |e| <= (1 + u)^2 - 1.
 //   c, the code.  Nearest: |c - q| <= max(|q| 2^-4, 2^-10): half a step of a
 //     three-bit mantissa, or of the subnormal step 2^-9. Toward zero: twice
@@ -109,14 +110,15 @@ StepImage GatherRows(const PoolImage& pool, const std::vector<StoredRow>& rows,
     pages.push_back(row.slot / pool.page_size);
     firsts.push_back(row.slot % pool.page_size);
   }
+  const std::int64_t columns = TokenLayoutOf(pool.layout).dst_columns();
   Tensor dst;
   dst.id = TensorId::kDst;
   dst.dtype = BF16;
   dst.output = true;
   dst.ndim = 2;
-  dst.shape = {n, kColumns};
-  dst.strides = {kColumns, 1};
-  dst.bytes.assign(static_cast<std::size_t>(n * kColumns * 2), 0xa5);
+  dst.shape = {n, columns};
+  dst.strides = {columns, 1};
+  dst.bytes.assign(static_cast<std::size_t>(n * columns * 2), 0xa5);
   out.tensors.push_back(std::move(dst));
   Tensor table = MakeList(TensorId::kBlockTable, pages, I32);
   table.ndim = 2;
@@ -138,26 +140,33 @@ bool HasRows(const CaseImage& image, const StepImage& step) {
   return !StoredRows(image.pool, step).empty();
 }
 
-std::uint16_t DstBits(const std::vector<std::uint8_t>& dst, std::int64_t row,
-                      std::int64_t column) {
-  std::uint16_t bits;
-  std::memcpy(&bits, dst.data() + (row * kColumns + column) * 2, 2);
-  return bits;
-}
+// What a gather of these rows left.
+struct Gathered {
+  const TokenLayout& layout;
+  const std::vector<std::uint8_t>& bytes;
+
+  std::uint16_t Bits(std::int64_t row, std::int64_t column) const {
+    std::uint16_t bits;
+    std::memcpy(&bits, bytes.data() + (row * layout.dst_columns() + column) * 2,
+                2);
+    return bits;
+  }
+};
 
 // Latent values of one row.
 std::string CheckLatent(const StepContext& context, const StoredRow& row,
-                        std::int64_t dst_row,
-                        const std::vector<std::uint8_t>& dst) {
+                        std::int64_t dst_row, const Gathered& dst) {
   const WriterContract& w = context.contract().writer();
   const GatherContract& g =
       context.contracts[static_cast<std::size_t>(Kernel::kGather)]->gather();
   const Tensor& kv = *context.step.Find(TensorId::kKvC);
   const Bound bound(w, g);
-  for (int tile = 0; tile < kTiles; ++tile) {
-    TileValues values(kTileValues);
-    for (int i = 0; i < kTileValues; ++i) {
-      values[i] = Bits16At(kv, row.token, tile * kTileValues + i);
+  const int size = dst.layout.tile;
+  for (int tile = 0; tile < dst.layout.tiles(); ++tile) {
+    TileValues values(static_cast<std::size_t>(size));
+    for (int i = 0; i < size; ++i) {
+      values[static_cast<std::size_t>(i)] =
+          Bits16At(kv, row.token, tile * size + i);
     }
     const double amax = AmaxOf(values, kv.dtype);
     // Inf and (where it poisons) NaN make a scale that means nothing.
@@ -175,11 +184,12 @@ std::string CheckLatent(const StepContext& context, const StoredRow& row,
     // Below the normal range of fp32 the scale's own rounding has no relative
     // bound.
     if (s < std::ldexp(1.0, -126)) continue;
-    for (int i = 0; i < kTileValues; ++i) {
-      if (IsNan(values[i], kv.dtype)) continue;
-      const double x = ValueOf(values[i], kv.dtype);
-      const std::int64_t column = tile * kTileValues + i;
-      const double y = ValueOf(DstBits(dst, dst_row, column), BF16);
+    for (int i = 0; i < size; ++i) {
+      const std::uint16_t value = values[static_cast<std::size_t>(i)];
+      if (IsNan(value, kv.dtype)) continue;
+      const double x = ValueOf(value, kv.dtype);
+      const std::int64_t column = tile * size + i;
+      const double y = ValueOf(dst.Bits(dst_row, column), BF16);
       const double limit = bound.Of(std::fabs(x), s);
       // A result past bf16's range rounds to Inf; the largest inputs can do so.
       if (std::isinf(y) && (y > 0) == (x > 0) &&
@@ -198,21 +208,20 @@ std::string CheckLatent(const StepContext& context, const StoredRow& row,
 }
 
 std::string CheckRope(const StepContext& context, const StoredRow& row,
-                      std::int64_t dst_row,
-                      const std::vector<std::uint8_t>& dst) {
+                      std::int64_t dst_row, const Gathered& dst) {
   const Tensor* pe = context.step.Find(TensorId::kKPe);
   const bool rope = pe != nullptr && pe->shape[1] > 0;
   if (!rope &&
       context.contract().writer().tail() != WriterContract::TAIL_ZERO) {
     return "";
   }
-  for (std::int64_t i = 0; i < kColumns - kLatent; ++i) {
+  for (std::int64_t i = 0; i < dst.layout.rope; ++i) {
     const std::uint16_t want = rope ? Bits16At(*pe, row.token, i) : 0;
-    const std::uint16_t got = DstBits(dst, dst_row, kLatent + i);
+    const std::uint16_t got = dst.Bits(dst_row, dst.layout.codes + i);
     if (got != want) {
       return absl::StrFormat(
           "token %d, column %d: 0x%04x gathered, 0x%04x written%s", row.token,
-          kLatent + i, got, want, rope ? "" : " (no rope)");
+          dst.layout.codes + i, got, want, rope ? "" : " (no rope)");
     }
   }
   return "";
@@ -247,8 +256,8 @@ bool ReadsScalesOf(const GatherContract& gather, const WriterContract& writer) {
 bool RoundTrip::Applies(const Contract& contract, const CaseImage& image,
                         const StepImage& step) {
   const Tensor& kv = *step.Find(TensorId::kKvC);
-  // The bound is of fp32 scales and of a gather with 576 columns.
-  return image.pool.layout == FP8_DS_MLA && HasRows(image, step) &&
+  // The bound is of a gather that dequantises.
+  return !TokenLayoutOf(image.pool.layout).copied && HasRows(image, step) &&
          DTypeSize(kv.dtype) == 2 && RowsDisjoint(kv) &&
          SlotsDistinct(image.pool, step) &&
          !(kv.dtype == F16 &&
@@ -274,7 +283,8 @@ absl::Status RoundTrip::Run(StepContext& context, Finding* finding) {
       !s.ok() || !finding->ok()) {
     return s;
   }
-  const std::vector<std::uint8_t>& dst = observation.steps[1].outputs[0];
+  const Gathered dst{TokenLayoutOf(image.pool.layout),
+                     observation.steps[1].outputs[0]};
   for (std::size_t i = 0; i < rows.size(); ++i) {
     std::string d =
         CheckLatent(context, rows[i], static_cast<std::int64_t>(i), dst);
@@ -328,11 +338,11 @@ absl::Status NopeTailThroughGather::Run(StepContext& context,
     return s;
   }
   for (std::size_t g = 1; g < observation.steps.size(); ++g) {
-    const std::vector<std::uint8_t>& dst = observation.steps[g].outputs[0];
+    const Gathered dst{TokenLayoutOf(image.pool.layout),
+                       observation.steps[g].outputs[0]};
     for (std::size_t i = 0; i < rows.size(); ++i) {
-      for (std::int64_t c = kLatent; c < kColumns; ++c) {
-        const std::uint16_t bits =
-            DstBits(dst, static_cast<std::int64_t>(i), c);
+      for (std::int64_t c = kLatent; c < dst.layout.dst_columns(); ++c) {
+        const std::uint16_t bits = dst.Bits(static_cast<std::int64_t>(i), c);
         if (bits == 0) continue;
         *finding = Finding::Fail(absl::StrFormat(
             "token %d, column %d: 0x%04x of a row without rope (gather told "

@@ -7,7 +7,8 @@ namespace mlafuzz {
 
 // Rows written, then gathered: every latent value comes back within the error
 // that the contracts' roundings allow, every rope value bit for bit, and the
-// rope columns of rows without rope are zero. See round_trip.cc for the bound.
+// rope columns of rows without rope are zero. Of every layout whose gather
+// dequantises. See round_trip.cc for the bound.
 // The founding bug was a pair, so the two kernels are judged as one here.
 struct RoundTrip {
   static bool Applies(const Contract&, const CaseImage&, const StepImage&);
