@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "corpus/token_layout.h"
@@ -100,9 +101,41 @@ int Weight(const std::string& verdict) {
   return 2;
 }
 
+// A case's run. `other`: why it says nothing of the kernels asked for, in
+// words; empty where it does.
+struct Judged {
+  CaseRun run;
+  std::string other;
+};
+
+// Of kernels that are asked for by name and take pools of another layout than
+// the case's. Steps that do not touch the pool, or that others than they run,
+// may well have passed.
+std::string OtherLayout(const Setup& setup, Layout pool) {
+  const auto set = MakeTargets(setup.targets);
+  if (!set.ok()) return "";  // reported by whoever runs it
+  std::vector<Kernel> kernels;
+  for (const Kernel kernel : kAllKernels) {
+    if (std::find(setup.kernels.begin(), setup.kernels.end(),
+                  KernelName(kernel)) != setup.kernels.end()) {
+      kernels.push_back(kernel);
+    }
+  }
+  if (kernels.empty() ||
+      (kernels.size() == 1 && kernels[0] == Kernel::kConvert)) {
+    return "";
+  }
+  const Layout takes = LayoutOf(*set, kernels);
+  if (takes == pool) return "";
+  return absl::StrCat("nothing of ", absl::StrJoin(setup.kernels, ", "),
+                      " was judged: the pool is ", Layout_Name(pool),
+                      ", the kernels take ", Layout_Name(takes));
+}
+
 // "PATH: step 0 writer pass, step 1 gather fail"; failures below it. Relations
 // come after all steps, so a step's checks do not stand together.
-void Print(const std::string& path, const CaseRun& run) {
+void Print(const std::string& path, const Judged& judged) {
+  const CaseRun& run = judged.run;
   struct Step {
     std::string kernel;
     std::string verdict;
@@ -129,6 +162,7 @@ void Print(const std::string& path, const CaseRun& run) {
     absl::StrAppend(&line, "; failed in ", run.failed_runs(), " of ",
                     run.runs(), " runs in one process");
   }
+  if (!judged.other.empty()) absl::StrAppend(&line, "; ", judged.other);
   std::printf("%s\n", line.c_str());
   for (const Failure& f : run.failures()) {
     std::printf("  %s %s in %s: %s\n", f.kernel().c_str(), f.verdict().c_str(),
@@ -139,14 +173,14 @@ void Print(const std::string& path, const CaseRun& run) {
 
 // Runs all cases, each layout's by themselves: where nobody names a target,
 // those that are not fp8_ds_mla on this project's kernels for them.
-absl::StatusOr<std::vector<CaseRun>> RunLayouts(const Arguments& arguments,
-                                                const Setup& setup,
-                                                const CaseArguments& cases,
-                                                bool explain) {
+absl::StatusOr<std::vector<Judged>> RunLayouts(const Arguments& arguments,
+                                               const Setup& setup,
+                                               const CaseArguments& cases,
+                                               bool explain) {
   const bool named =
       std::any_of(std::begin(kTargetFlags), std::end(kTargetFlags),
                   [&](const char* flag) { return arguments.Has(flag); });
-  std::vector<CaseRun> runs(cases.cases.size());
+  std::vector<Judged> runs(cases.cases.size());
   for (const TokenLayout& layout : TokenLayouts()) {
     CaseArguments own;
     std::vector<std::size_t> numbers;
@@ -169,8 +203,9 @@ absl::StatusOr<std::vector<CaseRun>> RunLayouts(const Arguments& arguments,
     }
     auto some = RunAll(with, own, explain);
     if (!some.ok()) return some.status();
+    const std::string other = OtherLayout(with, layout.layout);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      runs[numbers[i]] = std::move((*some)[i]);
+      runs[numbers[i]] = {std::move((*some)[i]), other};
     }
   }
   return runs;
@@ -178,17 +213,17 @@ absl::StatusOr<std::vector<CaseRun>> RunLayouts(const Arguments& arguments,
 
 // The exit code of a set of runs; errors count as usage errors unless
 // something was found.
-int Judge(const std::vector<CaseRun>& runs, std::size_t errors) {
+int Judge(const std::vector<Judged>& runs, std::size_t errors) {
   if (errors > 0) return kExitUsage;
   bool informative = false;
-  for (const CaseRun& run : runs) {
+  for (const Judged& judged : runs) {
     // It could not be run.
-    if (!run.error().empty()) return kExitUsage;
+    if (!judged.run.error().empty()) return kExitUsage;
   }
-  for (const CaseRun& run : runs) {
-    if (!run.failures().empty()) return kExitFound;
-    for (const CaseRun::Line& line : run.lines()) {
-      informative |= line.verdict() == "pass";
+  for (const Judged& judged : runs) {
+    if (!judged.run.failures().empty()) return kExitFound;
+    for (const CaseRun::Line& line : judged.run.lines()) {
+      informative |= judged.other.empty() && line.verdict() == "pass";
     }
   }
   return informative ? kExitNothingFound : kExitUninformative;
@@ -259,10 +294,10 @@ int ExplainCase(const Arguments& arguments, const std::string&) {
   const auto runs = RunLayouts(arguments, *setup, cases, /*explain=*/true);
   if (!runs.ok()) return UsageError(runs.status());
   for (std::size_t i = 0; i < runs->size(); ++i) {
-    const CaseRun& run = (*runs)[i];
+    const CaseRun& run = (*runs)[i].run;
     std::printf("%s\n", FormatCaseText(cases.cases[i].message).c_str());
     if (run.failures().empty()) {
-      Print(cases.cases[i].path, run);
+      Print(cases.cases[i].path, (*runs)[i]);
       continue;
     }
     const Failure& f = run.failures(0);

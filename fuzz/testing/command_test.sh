@@ -51,6 +51,10 @@ one_line 2 'no duration' campaign --time=soon
 one_line 2 'takes INDEXER_132, the writer of builtin takes FP8_DS_MLA' diff --a=builtin:indexer --b=builtin --time=1s
 echo 'pool { layout: INDEXER_132 page_size: 1 pages: 1 } steps { write { slots { values: [0] } } }' > "${caller}/indexer.txtpb"
 one_line 2 'its pool is INDEXER_132, the kernels take FP8_DS_MLA' diff "${caller}/indexer.txtpb" --a=builtin --b=builtin:pow2
+# A pass of kernels that nobody asked about is none.
+echo 'pool { page_size: 1 pages: 1 } steps { write { slots { values: [0] } pe_dim: 64 } } steps { convert { request_ids { values: [0] } token_indices { rows: 1 width: 1 valid: 1 limit: 1 } block_table { rows: 1 columns: 1 pages { values: [0] } } } }' > "${caller}/row656.txtpb"
+expect 0 'step 1 convert pass' replay "${caller}/row656.txtpb"
+expect 3 'step 0 writer unspecified.* the pool is FP8_DS_MLA, the kernels take INDEXER_132' replay "${caller}/row656.txtpb" --target=builtin:indexer
 one_line 2 'takes DSV4_FOOTER_584, the gather of .* takes INDEXER_132' campaign --writer=builtin:dsv4 --gather=builtin:indexer --kernels=writer,gather --time=1s
 one_line 2 'whole number' campaign --cases=-1
 one_line 2 'mutant:nope-stale-tail' campaign --target=mutant:nope-stale-tial
