@@ -1,6 +1,6 @@
 // Index conversion that compacts: the slots of a row's valid tokens first, in
-// their order, then -1. A token of a request that the table has no row for, or of
-// a column past the table, is invalid: both axes are bounded (DeepSeek-V4's
+// their order, then -1. A token of a request that the table has no row for, or
+// of a column past the table, is invalid: both axes are bounded (DeepSeek-V4's
 // compute_global_topk_indices_and_lens, vllm-project/vllm
 // vllm/models/deepseek_v4/common/ops/cache_utils.py, by its test @4e9e566c).
 //
@@ -32,8 +32,8 @@ struct CompactPolicy {
                                    std::int64_t column) {
     return column < params.convert.table_columns;
   }
-  // Of 32 entries, whose valid ones are the bits of `valid`, those that count as
-  // valid.
+  // Of 32 entries, whose valid ones are the bits of `valid`, those that count
+  // as valid.
   static __device__ unsigned Kept(unsigned valid) { return valid; }
   // What an entry adds to its row's count.
   static __device__ bool Counts(bool valid, std::int64_t /*token*/) {

@@ -80,7 +80,8 @@ struct Calls {
 std::vector<std::uint8_t*> Pointers(
     std::vector<std::vector<std::uint8_t>>& data) {
   std::vector<std::uint8_t*> pointers;
-  for (std::vector<std::uint8_t>& bytes : data) pointers.push_back(bytes.data());
+  for (std::vector<std::uint8_t>& bytes : data)
+    pointers.push_back(bytes.data());
   return pointers;
 }
 
@@ -124,8 +125,8 @@ std::string PagesDiffer(const Calls& calls, const SparseMemory& memory) {
   for (const std::int64_t at : memory.Touched()) {
     bool known = false;
     for (std::int64_t page = 0; page < pool.pages; ++page) {
-      known |= at + sysconf(_SC_PAGESIZE) > begins(page) &&
-               at < begins(page) + size;
+      known |=
+          at + sysconf(_SC_PAGESIZE) > begins(page) && at < begins(page) + size;
     }
     if (!known) return "memory at " + std::to_string(at) + " was touched";
   }
@@ -187,9 +188,9 @@ constexpr struct {
     {"builtin:indexer-256", "INDEXER_264", 0},
 };
 
-#define MLAFUZZ_NEEDS_ADDRESS_SPACE(memory)                      \
-  if (!(memory).ok())                                            \
-  GTEST_SKIP() << "no " << kSize / kGiB                          \
+#define MLAFUZZ_NEEDS_ADDRESS_SPACE(memory)                         \
+  if (!(memory).ok())                                               \
+  GTEST_SKIP() << "no " << kSize / kGiB                             \
                << " GiB of address space to be had without memory " \
                   "(vm.overcommit_memory, ulimit -v)"
 
@@ -233,12 +234,12 @@ TEST(Far, DecodesReadWhereTheyShould) {
     SCOPED_TRACE(name);
     const SparseMemory memory;
     MLAFUZZ_NEEDS_ADDRESS_SPACE(memory);
-    Calls calls = MakeCalls(
-        PoolText("FP8_DS_MLA", "kind: FINITE_ROWS seed: 3") +
-        "steps { decode { queries: 2 heads: 2 pe_dim: 64"
-        " q { pattern: NORMAL_RANGE seed: 5 }"
-        " indices { rows: 2 width: 8 valid: 8 limit: 8 seed: 4 }"
-        " softmax_scale_bits: 0x3d2aaaab } }");
+    Calls calls =
+        MakeCalls(PoolText("FP8_DS_MLA", "kind: FINITE_ROWS seed: 3") +
+                  "steps { decode { queries: 2 heads: 2 pe_dim: 64"
+                  " q { pattern: NORMAL_RANGE seed: 5 }"
+                  " indices { rows: 2 width: 8 valid: 8 limit: 8 seed: 4 }"
+                  " softmax_scale_bits: 0x3d2aaaab } }");
     CopyPages(calls, memory);
     const TargetSet set = test::Targets(name);
     Target* target = set.For(Kernel::kDecode);

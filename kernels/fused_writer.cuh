@@ -1,12 +1,12 @@
 // The store of DeepSeek-V3.2's fused norm, rope and cache kernel (vllm-project/
 // vllm vllm/models/deepseek_v32/nvidia/kernels.py @020505c2): rows of bf16
 // latent and rope values into slots of the 656-byte pool. Its scale is
-// amax * (1/448) where the native writer divides, floored at FLT_MIN, or rounded
-// up to a power of two.
+// amax * (1/448) where the native writer divides, floored at FLT_MIN, or
+// rounded up to a power of two.
 //
-// Not the whole of it: norm and rope come before, and their fp32 values would be
-// quantised as they are; here they come as bf16. Triton's division by the scale
-// need not be correctly rounded; this one is.
+// Not the whole of it: norm and rope come before, and their fp32 values would
+// be quantised as they are; here they come as bf16. Triton's division by the
+// scale need not be correctly rounded; this one is.
 //
 // One block a token, four warps, a warp a tile: each lane has four values. Then
 // the first warp's lanes copy two rope values each.

@@ -1,11 +1,11 @@
 // The writer with 8 lanes of 16 values for a tile, as Kimi-K3's dense MLA ops
-// map it (vllm-project/vllm @e4f5666b, by its test): rows of bf16 or fp16 latent
-// and rope values into slots of the 656-byte pool, byte for byte those of
-// writer.cuh.
+// map it (vllm-project/vllm @e4f5666b, by its test): rows of bf16 or fp16
+// latent and rope values into slots of the 656-byte pool, byte for byte those
+// of writer.cuh.
 //
 // One block a token: 32 lanes for the latent, 32 for rope or tail. The policy
-// is WriterPolicy or derived from it; its StoreCodes() takes half a lane's codes
-// at a time.
+// is WriterPolicy or derived from it; its StoreCodes() takes half a lane's
+// codes at a time.
 #ifndef MLAFUZZ_KERNELS_WRITER_BY16_CUH_
 #define MLAFUZZ_KERNELS_WRITER_BY16_CUH_
 

@@ -370,7 +370,12 @@ Pool GeneratePool(Choices& choices, const GeneratorOptions& options) {
                         Gap(choices, 8));
   }
   if (choices.OneIn(5)) {
-    pool.set_page_stride(PlainPageStride(pool) + Gap(choices, alignment));
+    // Now and then whole rows: a page's stride over a row's is then no page
+    // size, as in a pool of several layers, or FlashMLA's packer.
+    const auto row = static_cast<std::uint32_t>(layout.token_bytes);
+    const std::uint32_t gap = choices.Pick(
+        {alignment, 2 * alignment, 3 * alignment, 8 * alignment, row, 2 * row});
+    pool.set_page_stride(PlainPageStride(pool) + gap);
   }
   if (choices.OneIn(6)) pool.set_offset(Gap(choices, alignment));
   GenerateFill(choices, *pool.mutable_fill());

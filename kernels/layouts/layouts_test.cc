@@ -178,9 +178,8 @@ TEST(Pages, RowsOf528WithinRowsOf656) {
   const std::string pool = "page_size: 3 pages: 2 fill { byte: 90 }";
   const CaseImage wide =
       test::Image(test::ParseCase("pool { " + pool + " }" + write));
-  const CaseImage narrow = test::Image(
-      test::ParseCase("pool { " + pool +
-                      " layout: NOPE_ROW_528 row_stride: 656 }" + write));
+  const CaseImage narrow = test::Image(test::ParseCase(
+      "pool { " + pool + " layout: NOPE_ROW_528 row_stride: 656 }" + write));
   const Observation wide_seen = test::Run("builtin", wide);
   const Observation narrow_seen = test::Run("builtin:nope-row", narrow);
   const std::vector<std::uint8_t>& rows = PoolAfter(wide, wide_seen);
@@ -196,17 +195,18 @@ TEST(Pages, RowsOf528WithinRowsOf656) {
     }
   }
   // Scales: amax over 448 in both, floors apart.
-  const auto gathered = [&](const std::string& target, const std::string& layout,
+  const auto gathered = [&](const std::string& target,
+                            const std::string& layout,
                             const std::string& nope) {
-    CaseImage image = test::Image(test::ParseCase(
-        "pool { " + pool + layout + " } steps { gather { " + gather + nope +
-        " } }"));
+    CaseImage image = test::Image(test::ParseCase("pool { " + pool + layout +
+                                                  " } steps { gather { " +
+                                                  gather + nope + " } }"));
     image.pool.bytes = rows;
     return test::Run(target, image).steps[0];
   };
   const StepObservation of656 = gathered("builtin", "", " nope: true");
-  const StepObservation of528 = gathered(
-      "builtin:nope-row", " layout: NOPE_ROW_528 row_stride: 656", "");
+  const StepObservation of528 =
+      gathered("builtin:nope-row", " layout: NOPE_ROW_528 row_stride: 656", "");
   ASSERT_EQ(of656.status, CallStatus::kOk) << of656.message;
   ASSERT_EQ(of528.status, CallStatus::kOk) << of528.message;
   for (std::size_t row = 0; row < 6; ++row) {

@@ -9,11 +9,11 @@ namespace {
 std::string CheckLayout(const PageShape& shape, Layout layout) {
   if (layout == shape.layout) return "";
   const int number = static_cast<int>(layout);
-  return absl::StrCat(
-      "layout must be ", Layout_Name(shape.layout), " (",
-      static_cast<int>(shape.layout), "), got ", number,
-      Layout_IsValid(number) ? absl::StrCat(" (", Layout_Name(layout), ")")
-                             : "");
+  return absl::StrCat("layout must be ", Layout_Name(shape.layout), " (",
+                      static_cast<int>(shape.layout), "), got ", number,
+                      Layout_IsValid(number)
+                          ? absl::StrCat(" (", Layout_Name(layout), ")")
+                          : "");
 }
 
 // Under one label, fp8_ds_mla, go tokens of 656 bytes too.

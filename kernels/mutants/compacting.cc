@@ -1,6 +1,7 @@
 // Wrong twins of the index conversion that compacts.
-#include "kernels/compact_call.h"
 #include "kernels/compacting.h"
+
+#include "kernels/compact_call.h"
 #include "kernels/mutants/variants.h"
 
 namespace mlafuzz {

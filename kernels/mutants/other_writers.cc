@@ -66,7 +66,8 @@ struct HalfTile : FusedWriterPolicy {
   }
 };
 
-// ------------------------------------------------------- Eight lanes for a tile
+// ------------------------------------------------------- Eight lanes for a
+// tile
 
 // The conversion of the payload falls through to a cast.
 struct Fallthrough : WriterBy16Policy {

@@ -101,7 +101,17 @@ TEST_P(Family, IsFoundAndNamed) {
   EXPECT_TRUE(std::any_of(
       entry.properties.begin(), entry.properties.end(),
       [&](const std::string& p) { return properties.count(p) > 0; }));
-  EXPECT_GT(named, 0) << *keys.begin();
+  EXPECT_GT(named, 0) << (keys.empty() ? "not found" : *keys.begin());
+}
+
+TEST(Ledger, RightContractsAreThoseOfTheTargets) {
+  for (const LedgerEntry& entry : Ledger()) {
+    if (entry.kernels[0] == Kernel::kDecode) continue;
+    const Contract declared =
+        MakeTargetSet(entry.right)->For(entry.kernels[0])->contract();
+    EXPECT_EQ(RightContract(entry).DebugString(), declared.DebugString())
+        << entry.target << " against " << entry.right;
+  }
 }
 
 TEST(Ledger, RightContractsAreThoseOfTheTargets) {

@@ -147,8 +147,8 @@ struct Gathered {
 
   std::uint16_t Bits(std::int64_t row, std::int64_t column) const {
     std::uint16_t bits;
-    std::memcpy(&bits,
-                bytes.data() + (row * layout.dst_columns() + column) * 2, 2);
+    std::memcpy(&bits, bytes.data() + (row * layout.dst_columns() + column) * 2,
+                2);
     return bits;
   }
 };
