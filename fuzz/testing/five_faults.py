@@ -27,7 +27,10 @@ description = """
 
 
 # writer.tail=TAIL_UNCHANGED: a row without rope keeps its old tail.
+# writer.zero_tokens=ZERO_TOKENS_LAUNCH_ERROR: no grid without blocks.
 def write(kv_c, k_pe, slot_mapping, cache):
+    if len(slot_mapping) == 0:
+        raise RuntimeError("invalid configuration argument")
     old_tails = cache[..., 528:].copy()
     numpy_writer.write(kv_c, k_pe, slot_mapping, cache)
     if k_pe is None:
@@ -39,13 +42,11 @@ def gather(nope, **arguments):
     numpy_readers.gather(nope=False, **arguments)
 
 
-# convert.invalid=INVALID_ZERO: slot 0 for what is none.
 # convert.valid_count=COUNT_NON_NEGATIVE: counted before the table's end is seen.
-def convert(token_indices, out, valid_count, **arguments):
+def convert(token_indices, valid_count, **arguments):
     numpy_readers.convert(
-        token_indices=token_indices, out=out, valid_count=valid_count, **arguments
+        token_indices=token_indices, valid_count=valid_count, **arguments
     )
-    out[out == -1] = 0
     if valid_count is not None:
         valid_count[...] = (token_indices >= 0).sum(axis=1)
 

@@ -26,7 +26,7 @@ got = sorted(f["cause_key"] for f in report["findings"])
 want = sorted([
     "writer/writer.tail=TAIL_UNCHANGED",
     "gather/gather.nope_tail=NOPE_TAIL_VERBATIM",
-    "convert/convert.invalid=INVALID_ZERO",
+    "writer/writer.zero_tokens=ZERO_TOKENS_LAUNCH_ERROR",
     "convert/convert.valid_count=COUNT_NON_NEGATIVE",
     "decode/decode.lse_base=BASE_E",
 ])
