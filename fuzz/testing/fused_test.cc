@@ -15,11 +15,11 @@ namespace {
 CampaignOptions FusedCampaign(const std::string& library) {
   setenv("MLAFUZZ_RUNNER",
          std::filesystem::absolute("kernels/foreign/runner").c_str(), 1);
-  CampaignOptions options = ShortCampaign(
-      "lib:" + std::filesystem::absolute("kernels/foreign/testing/" + library +
-                                         ".so")
-                   .string(),
-      {"convert"});
+  CampaignOptions options =
+      ShortCampaign("lib:" + std::filesystem::absolute(
+                                 "kernels/foreign/testing/" + library + ".so")
+                                 .string(),
+                    {"convert"});
   options.cases = 3000;
   options.fuse = 512;
   return options;
