@@ -46,10 +46,10 @@ TEST(FusedCampaign, ARightLibraryHasNoFinding) {
 // Calls that end their process: every case has its own verdict.
 TEST(FusedCampaign, WhoEndsTheProcessIsFoundAmongOthers) {
   CampaignOptions options = FusedCampaign("segfault");
-  options.cases = 64;
-  options.fuse = 64;
+  options.cases = 96;
+  options.fuse = 32;
   const CampaignResult result = RunShort(options);
-  EXPECT_EQ(result.totals.cases, 64u);
+  EXPECT_EQ(result.totals.cases, 96u);
   EXPECT_EQ(result.respawns, 0);
   EXPECT_GT(result.totals.fused_untold, 0u);
   ASSERT_FALSE(result.findings.empty());

@@ -39,6 +39,9 @@ constexpr std::uint64_t kMadePerSample = 4;
 // and its siblings. What depends on that configuration alone is met so much
 // more rarely; calls hold at least so many cases.
 constexpr std::uint64_t kFamily = 16;
+// The first inputs, stored cases among them, come without siblings: what they
+// show is found as soon as in a campaign that fuses nothing.
+constexpr std::uint64_t kWithoutSiblings = 256;
 // Bytes of images that wait.
 constexpr std::int64_t kMostWaiting = std::int64_t{256} << 20;
 
@@ -149,8 +152,10 @@ bool FuzzMode::Fuse(const Case& c, const std::string& canonical, int made_for) {
     status_.Add(status_.rejected);
     return false;
   }
-  std::uint64_t siblings =
-      std::min<std::uint64_t>(request_.fuse(), kFamily) - 1;
+  const std::uint64_t fuse = request_.fuse();
+  std::uint64_t siblings = status_.inputs <= std::min(fuse, kWithoutSiblings)
+                               ? 0
+                               : std::min(fuse, kFamily) - 1;
   if (request_.max_cases() != 0) {
     const std::uint64_t taken = status_.cases + waiting_.size();
     siblings = std::min(
