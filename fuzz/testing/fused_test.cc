@@ -15,11 +15,11 @@ namespace {
 CampaignOptions FusedCampaign(const std::string& library) {
   setenv("MLAFUZZ_RUNNER",
          std::filesystem::absolute("kernels/foreign/runner").c_str(), 1);
-  CampaignOptions options = ShortCampaign(
-      "lib:" + std::filesystem::absolute("kernels/foreign/testing/" + library +
-                                         ".so")
-                   .string(),
-      {"convert"});
+  CampaignOptions options =
+      ShortCampaign("lib:" + std::filesystem::absolute(
+                                 "kernels/foreign/testing/" + library + ".so")
+                                 .string(),
+                    {"convert"});
   options.cases = 3000;
   options.fuse = 512;
   return options;
@@ -46,10 +46,10 @@ TEST(FusedCampaign, ARightLibraryHasNoFinding) {
 // Calls that end their process: every case has its own verdict.
 TEST(FusedCampaign, WhoEndsTheProcessIsFoundAmongOthers) {
   CampaignOptions options = FusedCampaign("segfault");
-  options.cases = 64;
-  options.fuse = 64;
+  options.cases = 96;
+  options.fuse = 32;
   const CampaignResult result = RunShort(options);
-  EXPECT_EQ(result.totals.cases, 64u);
+  EXPECT_EQ(result.totals.cases, 96u);
   EXPECT_EQ(result.respawns, 0);
   EXPECT_GT(result.totals.fused_untold, 0u);
   ASSERT_FALSE(result.findings.empty());

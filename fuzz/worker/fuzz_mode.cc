@@ -39,6 +39,9 @@ constexpr std::uint64_t kMadePerSample = 4;
 // and its siblings. What depends on that configuration alone is met so much
 // more rarely; calls hold at least so many cases.
 constexpr std::uint64_t kFamily = 16;
+// The first inputs, stored cases among them, come without siblings: what they
+// show is found as soon as in a campaign that fuses nothing.
+constexpr std::uint64_t kWithoutSiblings = 256;
 // Bytes of images that wait.
 constexpr std::int64_t kMostWaiting = std::int64_t{256} << 20;
 
@@ -149,8 +152,10 @@ bool FuzzMode::Fuse(const Case& c, const std::string& canonical, int made_for) {
     status_.Add(status_.rejected);
     return false;
   }
-  std::uint64_t siblings =
-      std::min<std::uint64_t>(request_.fuse(), kFamily) - 1;
+  const std::uint64_t fuse = request_.fuse();
+  std::uint64_t siblings = status_.inputs <= std::min(fuse, kWithoutSiblings)
+                               ? 0
+                               : std::min(fuse, kFamily) - 1;
   if (request_.max_cases() != 0) {
     const std::uint64_t taken = status_.cases + waiting_.size();
     siblings = std::min(
@@ -192,14 +197,19 @@ void FuzzMode::Flush() {
   waiting_bytes_ = 0;
   std::vector<CaseImage> images;
   images.reserve(waiting.size());
-  for (Waiting& w : waiting) images.push_back(std::move(w.image));
+  std::vector<char> alone;
+  for (Waiting& w : waiting) {
+    images.push_back(std::move(w.image));
+    alone.push_back(w.alone);
+  }
   status_.Begin(waiting[0].canonical);
   std::array<std::uint64_t, kKernels> executions;
   for (std::size_t k = 0; k < kKernels; ++k) {
     executions[k] = status_.executions[k];
   }
   std::vector<FusedResult> results;
-  if (absl::Status s = fused_->Check(std::move(images), &results); !s.ok()) {
+  if (absl::Status s = fused_->Check(std::move(images), &results, alone);
+      !s.ok()) {
     error_ = s;
     status_.End();
     return;
@@ -217,6 +227,13 @@ void FuzzMode::Flush() {
   set(status_.only_alone, counts.only_alone);
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (i % kCasesPerPowerSample == 0) status_.Add(status_.heartbeat);
+    if (results[i].postponed) {
+      waiting[i].image = std::move(results[i].result.image);
+      waiting[i].alone = true;
+      waiting_bytes_ += FusedBytes(waiting[i].image);
+      waiting_.push_back(std::move(waiting[i]));
+      continue;
+    }
     const CaseResult& result = results[i].result;
     if (foreign_) CountSemantics(result);
     // What finds something took the calls up to its case: all were made before
@@ -433,7 +450,11 @@ bool FuzzMode::ShouldStop() const {
 }
 
 void FuzzMode::Finish() {
-  Flush();
+  // What was postponed is no longer waited for when time is over.
+  do {
+    Flush();
+  } while (!waiting_.empty() && error_.ok() && status_.stop == 0 &&
+           !(request_.stop_on_first() && status_.findings != 0));
   distinct_.Flush();
   status_.done.store(1, std::memory_order_release);
 }

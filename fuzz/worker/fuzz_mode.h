@@ -58,6 +58,7 @@ class FuzzMode {
     CaseImage image;  // points into `c`
     std::string canonical;
     int made_for;
+    bool alone = false;  // shares no call
   };
 
   // Takes a case of a fused campaign, and brings siblings of it. False if it

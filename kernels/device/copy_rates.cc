@@ -56,7 +56,8 @@ cudaError_t MeasureCopyRates(CopyRates* rates, cudaStream_t stream) {
   }
   if (error == cudaSuccess) error = cudaEventCreate(&begin);
   if (error == cudaSuccess) error = cudaEventCreate(&end);
-  if (error == cudaSuccess) error = cudaMemsetAsync(a, 0x5a, device_bytes, stream);
+  if (error == cudaSuccess)
+    error = cudaMemsetAsync(a, 0x5a, device_bytes, stream);
   if (error == cudaSuccess) {
     error = Rate(b, a, device_bytes, 2, begin, end, stream, &rates->device);
   }

@@ -15,8 +15,12 @@
 namespace mlafuzz {
 namespace {
 
-// Cases that run alone at once, between two signs of life.
+// Cases that run alone at once, between two signs of life: few at first, since
+// each may end its process, a few times over.
+constexpr std::size_t kFirstAlone = 8;
 constexpr std::size_t kAloneAtOnce = 64;
+// After so many of them in one Check() the rest has to wait.
+constexpr int kMostDeaths = 4;
 // The first size at which kernels are known to dispatch otherwise; then its
 // doubles.
 constexpr std::int64_t kFirstThreshold = 64;
@@ -44,6 +48,16 @@ bool AnyFails(const std::vector<Check>& checks) {
                      [](const Check& c) { return IsFailure(c.verdict); });
 }
 
+bool EndsProcess(const Observation& observation) {
+  return std::any_of(observation.steps.begin(), observation.steps.end(),
+                     [](const StepObservation& step) {
+                       return step.status == CallStatus::kCrash ||
+                              step.status == CallStatus::kHang ||
+                              step.status == CallStatus::kOutOfMemory ||
+                              step.status == CallStatus::kProtocol;
+                     });
+}
+
 // Of a case's own calls, relations apart.
 bool OwnFails(const std::vector<Check>& checks) {
   return std::any_of(checks.begin(), checks.end(), [](const Check& c) {
@@ -56,7 +70,8 @@ class Batch {
  public:
   Batch(CaseChecker& checker, const TargetSet& targets, Executor& executor,
         const FusedOptions& options, FusedCounts& counts,
-        std::vector<CaseImage> images, std::vector<FusedResult>& results)
+        std::vector<CaseImage> images, const std::vector<char>& alone,
+        std::vector<FusedResult>& results)
       : checker_(checker),
         targets_(targets),
         executor_(executor),
@@ -64,6 +79,7 @@ class Batch {
         counts_(counts),
         contracts_(checker.contracts()),
         images_(std::move(images)),
+        only_alone_(alone),
         results_(results),
         states_(images_.size()) {
     results_.clear();
@@ -115,6 +131,7 @@ class Batch {
     {
       Timer timer(counts_.lay_seconds);
       ForEach(images_.size(), options_.threads, [&](std::size_t i) {
+        if (i < only_alone_.size() && only_alone_[i] != 0) return;
         auto key = FuseKey(contracts_, images_[i]);
         if (key.ok()) keys[i] = *std::move(key);
       });
@@ -227,9 +244,16 @@ class Batch {
 
   absl::Status RunAlone(std::vector<std::size_t> places) {
     Timer timer(counts_.alone_seconds);
-    for (std::size_t at = 0; at < places.size(); at += kAloneAtOnce) {
+    std::size_t end = 0;
+    for (std::size_t at = 0; at < places.size(); at = end) {
       options_.progress();
-      const std::size_t end = std::min(places.size(), at + kAloneAtOnce);
+      if (deaths_ >= kMostDeaths) {
+        for (std::size_t k = at; k < places.size(); ++k) Postpone(places[k]);
+        return absl::OkStatus();
+      }
+      const std::size_t size =
+          deaths_ > 0 ? 1 : std::min(kAloneAtOnce, kFirstAlone + at);
+      end = std::min(places.size(), at + size);
       std::vector<CaseImage> images;
       std::vector<CheckOptions> options;
       for (std::size_t k = at; k < end; ++k) {
@@ -250,9 +274,17 @@ class Batch {
         result.rerun = result.together > 1;
         if (result.rerun) ++counts_.rerun;
         result.result = std::move(checked[k - at]);
+        if (EndsProcess(result.result.observation)) ++deaths_;
       }
     }
     return absl::OkStatus();
+  }
+
+  // A case that was right among others stays so.
+  void Postpone(std::size_t i) {
+    if (!states_[i].failed_fused && !results_[i].result.checks.empty()) return;
+    results_[i] = FusedResult();
+    results_[i].postponed = true;
   }
 
   bool FailsAlone(std::size_t i) const {
@@ -268,6 +300,11 @@ class Batch {
   }
 
   absl::Status Conclude(const Call& call) {
+    // Whoever is to blame may be among those that are left.
+    if (std::any_of(call.members.begin(), call.members.end(),
+                    [this](std::size_t i) { return results_[i].postponed; })) {
+      return absl::OkStatus();
+    }
     const std::size_t others = call.members.size() - 1;
     const bool culprit =
         std::any_of(call.members.begin(), call.members.end(),
@@ -364,6 +401,8 @@ class Batch {
   FusedCounts& counts_;
   const Contracts contracts_;
   std::vector<CaseImage> images_;
+  const std::vector<char>& only_alone_;
+  int deaths_ = 0;
   std::vector<FusedResult>& results_;
   std::vector<State> states_;
   std::vector<Call> calls_;
@@ -372,9 +411,10 @@ class Batch {
 }  // namespace
 
 absl::Status FusedChecker::Check(std::vector<CaseImage> images,
-                                 std::vector<FusedResult>* results) {
+                                 std::vector<FusedResult>* results,
+                                 const std::vector<char>& alone) {
   return Batch(checker_, targets_, executor_, options_, counts_,
-               std::move(images), *results)
+               std::move(images), alone, *results)
       .Run();
 }
 

@@ -51,6 +51,9 @@ struct FusedResult {
   CaseResult result;
   std::size_t together = 1;  // cases in the call that was judged
   bool rerun = false;        // and then it ran alone, which `result` is of
+  // Not judged: too many others ended their process. `result` has the image
+  // alone; to be checked again.
+  bool postponed = false;
 };
 
 // Judges cases that share calls. Cases of one FuseKey are laid into one call;
@@ -77,8 +80,12 @@ class FusedChecker {
         options_(std::move(options)) {}
 
   // One result an image, in their order. Not OK if the executor cannot go on.
+  // Cases for which `alone` is set share no call; empty: all may. A case that
+  // ends its process takes seconds: after a few of them what is left to run
+  // alone is postponed, so that findings need not wait for it.
   absl::Status Check(std::vector<CaseImage> images,
-                     std::vector<FusedResult>* results);
+                     std::vector<FusedResult>* results,
+                     const std::vector<char>& alone = {});
 
   const FusedCounts& counts() const { return counts_; }
 

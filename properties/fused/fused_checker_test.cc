@@ -379,6 +379,43 @@ TEST(FusedChecker, OneBadAccessOfFourThousand) {
   }
 }
 
+// Cases that end their process are dear: after a few of them the others wait,
+// and all are judged in the end.
+TEST(FusedChecker, ManyDeathsArePostponed) {
+  Checked run(SetOf([](const WriteArgs&, const auto&) -> CallResult {
+    volatile int* nowhere = nullptr;
+    *nowhere = 1;
+    return CallResult::Ok();
+  }));
+  Cases cases;
+  for (std::size_t i = 0; i < 40; ++i) cases.Add(OneToken(i));
+  std::vector<CaseImage> images = cases.Images();
+  std::vector<char> alone;
+  std::size_t judged = 0;
+  int rounds = 0;
+  for (; !images.empty() && rounds < 40; ++rounds) {
+    const std::size_t before = images.size();
+    std::vector<FusedResult> results;
+    ASSERT_TRUE(run.fused.Check(std::move(images), &results, alone).ok());
+    images.clear();
+    for (FusedResult& result : results) {
+      if (result.postponed) {
+        EXPECT_TRUE(result.result.checks.empty());
+        images.push_back(std::move(result.result.image));
+        continue;
+      }
+      ++judged;
+      EXPECT_NE(Failures(result.result), "");
+    }
+    alone.assign(images.size(), 1);
+    EXPECT_LT(images.size(), before);
+    EXPECT_LE(before - images.size(), 12u);
+  }
+  EXPECT_EQ(judged, 40u);
+  EXPECT_GT(rounds, 3);
+  EXPECT_EQ(run.fused.counts().only_fused, 0u);
+}
+
 // A kernel that takes no large batch is right, and each of its cases is judged.
 TEST(FusedChecker, OneRefusalCountsAgainstNobody) {
   Checked run(SetOf([](const WriteArgs& args, const auto& right) {
