@@ -13,10 +13,10 @@ namespace {
 constexpr std::int64_t kManyRows = 100;
 constexpr std::int64_t kManyRowsOnDevices = 4096;
 // Of one call. Above it two copies are all.
-constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
-// Keys times heads of one decode: what the host takes a second for is not worth
-// one relation.
-constexpr std::int64_t kMostKeys = std::int64_t{1} << 16;
+constexpr std::int64_t kMostBytes = std::int64_t{2} << 20;
+constexpr std::int64_t kMostBytesOnDevices = std::int64_t{16} << 20;
+// Keys times heads of one decode: the host takes milliseconds for so many.
+constexpr std::int64_t kMostKeys = std::int64_t{1} << 12;
 
 std::int64_t KeysOf(const StepImage& step) {
   if (step.kernel != Kernel::kDecode) return 1;
@@ -35,7 +35,8 @@ std::set<std::int64_t> Copies(const StepContext& context,
   for (const std::int64_t wanted :
        {kManyRows, on_device ? kManyRowsOnDevices : kManyRows}) {
     std::int64_t n = (wanted + rows - 1) / rows;
-    n = std::min(n, kMostBytes / FusedBytes(image));
+    n = std::min(
+        n, (on_device ? kMostBytesOnDevices : kMostBytes) / FusedBytes(image));
     if (!on_device) n = std::min(n, kMostKeys / KeysOf(context.step));
     if (n > 2) copies.insert(n);
   }
