@@ -245,7 +245,7 @@ absl::Status ChangedSince::ReadRegressions(const Arguments& arguments,
   if (!runs.ok()) return runs.status();
   for (std::size_t i = 0; i < runs->size(); ++i) {
     for (const Failure& failure : (*runs)[i].failures()) {
-      if (std::any_of(known_.begin(), known_.end(), [&](const KnownCause& k) {
+      if (std::any_of(known_.begin(), known_.end(), [&](const EarlierCause& k) {
             return k.keys[0] == failure.key();
           })) {
         continue;
@@ -283,7 +283,7 @@ absl::Status ChangedSince::Mark(const CampaignOptions& options,
       const CauseKeys keys = KeysOf(finding.failure);
       const auto known =
           std::find_if(known_.begin(), known_.end(),
-                       [&](const KnownCause& k) { return Meet(k.keys, keys); });
+                       [&](const EarlierCause& k) { return Meet(k.keys, keys); });
       if (known != known_.end()) finding.known = known->where;
     }
     return absl::OkStatus();

@@ -19,7 +19,7 @@ namespace mlafuzz {
 std::vector<Flag> ChangedSinceFlags();
 
 // A cause that was known before the change.
-struct KnownCause {
+struct EarlierCause {
   CauseKeys keys;
   std::string where;  // "regressions/a.txtpb at main", "night 12 of ci/state"
 };
@@ -56,7 +56,7 @@ class ChangedSince {
   std::string revision_;
   std::vector<std::string> lines_;
   bool nothing_to_do_ = false;
-  std::vector<KnownCause> known_;
+  std::vector<EarlierCause> known_;
   std::vector<Targets> base_;  // none or one
 };
 
