@@ -147,6 +147,9 @@ Why WhyNotDecode(const Contract& contract, const CaseImage& image,
     return "its contract declares no splits";
   }
   if (step.Find(TensorId::kTrace) != nullptr) return "it is traced";
+  if (step.Find(TensorId::kExtraCache) != nullptr) {
+    return "it reads a second cache";
+  }
   const Tensor& q = *step.Find(TensorId::kQ);
   const Tensor& indices = *step.Find(TensorId::kIndices);
   const std::int64_t length =

@@ -114,16 +114,6 @@ TEST(Ledger, RightContractsAreThoseOfTheTargets) {
   }
 }
 
-TEST(Ledger, RightContractsAreThoseOfTheTargets) {
-  for (const LedgerEntry& entry : Ledger()) {
-    if (entry.kernels[0] == Kernel::kDecode) continue;
-    const Contract declared =
-        MakeTargetSet(entry.right)->For(entry.kernels[0])->contract();
-    EXPECT_EQ(RightContract(entry).DebugString(), declared.DebugString())
-        << entry.target << " against " << entry.right;
-  }
-}
-
 INSTANTIATE_TEST_SUITE_P(All, Family, testing::ValuesIn(Families()),
                          [](const testing::TestParamInfo<LedgerEntry>& entry) {
                            std::string name =

@@ -1,7 +1,9 @@
 #include "fuzz/campaign/reproducer/kernel_source.h"
 
+#include <algorithm>
 #include <regex>
 #include <set>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -151,13 +153,21 @@ class Inliner {
 }  // namespace
 
 absl::StatusOr<std::string> KernelSource(absl::string_view target,
-                                         std::uint64_t schedule) {
+                                         std::uint64_t schedule, bool decode) {
   const std::string quoted = absl::StrCat("\"", target, "\"");
+  std::vector<const EmbeddedFile*> files;
   for (const EmbeddedFile& file : kFiles) {
-    if (!absl::EndsWith(file.path, ".cc") ||
-        !absl::StrContains(file.text, quoted)) {
-      continue;
+    if (absl::EndsWith(file.path, ".cc") &&
+        absl::StrContains(file.text, quoted)) {
+      files.push_back(&file);
     }
+  }
+  std::stable_partition(files.begin(), files.end(),
+                        [decode](const EmbeddedFile* file) {
+                          return IsDecode(file->path) == decode;
+                        });
+  if (!files.empty()) {
+    const EmbeddedFile& file = *files.front();
     Inliner inliner(file.path);
     std::string out = inliner.Inline(file.path);
     // Glue speaks of decodes, too.

@@ -14,9 +14,11 @@ namespace mlafuzz {
 // that it includes, and mlafuzz_target() on top. Declarations of
 // kernels/target.h and of DLPack have to stand before it.
 //
-// NotFound for a name that no source has; a decode is none of these sources'.
+// Of a target whose decode has a source apart from its other kernels
+// ("builtin") `decode` says which is wanted. NotFound for a name that no source
+// has.
 absl::StatusOr<std::string> KernelSource(absl::string_view target,
-                                         std::uint64_t schedule);
+                                         std::uint64_t schedule, bool decode);
 
 }  // namespace mlafuzz
 

@@ -94,17 +94,27 @@ INSTANTIATE_TEST_SUITE_P(Each, Builds,
 TEST(Embedded, IsEveryKernel) {
   int embedded = 0;
   for (const TargetInfo& target : AllTargets()) {
-    const auto source = KernelSource(target.name, 0);
-    if (!source.ok()) {
-      ADD_FAILURE() << source.status();
-      continue;
+    for (const bool decode : {false, true}) {
+      const auto source = KernelSource(target.name, 0, decode);
+      if (!source.ok()) {
+        ADD_FAILURE() << source.status();
+        continue;
+      }
+      ++embedded;
+      EXPECT_EQ(source->find("#include \""), std::string::npos) << target.name;
+      EXPECT_EQ(source->find("absl::"), std::string::npos) << target.name;
     }
-    ++embedded;
-    EXPECT_EQ(source->find("#include \""), std::string::npos) << target.name;
-    EXPECT_EQ(source->find("absl::"), std::string::npos) << target.name;
   }
-  EXPECT_GT(embedded, 300);
-  std::printf("%d kernels are embedded\n", embedded);
+  EXPECT_GT(embedded, 600);
+  std::printf("%d sources of kernels\n", embedded);
+}
+
+TEST(Embedded, IsTheDecodeOfATargetThatHasOneApart) {
+  const auto decode = KernelSource("builtin", 0, true);
+  const auto others = KernelSource("builtin", 0, false);
+  ASSERT_TRUE(decode.ok() && others.ok());
+  EXPECT_NE(decode->find("mlafuzz::BuiltinDecodes()"), std::string::npos);
+  EXPECT_EQ(others->find("mlafuzz::BuiltinDecodes()"), std::string::npos);
 }
 
 TEST(Embedded, IsNoUnknownKernel) {

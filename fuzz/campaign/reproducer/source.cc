@@ -256,7 +256,8 @@ absl::StatusOr<std::string> ReproducerSource(ReproducerKind kind,
   }
   std::string kernel;
   if (!text.kernel.empty()) {
-    auto embedded = KernelSource(text.kernel, evidence.schedule());
+    auto embedded = KernelSource(text.kernel, evidence.schedule(),
+                                 evidence.kernel() == "decode");
     if (!embedded.ok()) return embedded.status();
     kernel = absl::StrCat("\n// ---- The kernel: ", text.kernel, ".\n",
                           *embedded, "#define MLAFUZZ_EMBEDDED_KERNEL\n\n");
