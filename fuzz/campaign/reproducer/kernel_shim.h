@@ -34,6 +34,9 @@ enum Layout {
   INDEXER_132 = 5,
   INDEXER_264 = 6,
 };
+inline bool Layout_IsValid(int number) {
+  return number >= 0 && number <= INDEXER_264;
+}
 inline std::string Layout_Name(Layout layout) {
   return words::StrCat("layout ", static_cast<int>(layout));
 }

@@ -99,7 +99,7 @@ class Inliner {
                 : seen_.count("kernels/decode/decode.cc") != 0
                     ? ""
                     : "namespace mlafuzz {\nContract DecodeContractOf(const "
-                      "DecodeOptions&) {\n  return Contract();\n}\n}\n");
+                      "DecodeOptions&, Layout) {\n  return Contract();\n}\n}\n");
     }
     if (path == "kernels/decode/mutants/twin.h") {
       absl::StrAppend(&out, Inline("kernels/decode/mutants/adjusted.cc"));
