@@ -238,6 +238,12 @@ Contract BuiltinContract(Layout layout) {
 
 bool RuleApplies(Layout layout, absl::string_view field) {
   const TokenLayout& token = TokenLayoutOf(layout);
+  // Keys of an indexer, which no decode reads.
+  if (token.copied &&
+      (absl::StartsWith(field, "decode.") || absl::StartsWith(field, "qk.") ||
+       absl::StartsWith(field, "v."))) {
+    return false;
+  }
   if (absl::StrContains(field, ".ue8m0_")) return token.ue8m0();
   // DeepSeek-V4 alone has a second cache, and rope among a row's values.
   if (field == "decode.extra" || field == "decode.extra_length" ||
