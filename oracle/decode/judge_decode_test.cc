@@ -558,10 +558,10 @@ TEST(JudgeDecode, DemandingLengthsRefusesAValidCall) {
       const std::vector<Check> checks = Checks(declared, image, seen);
       const Check* failure = Failure(checks, property::kRefusal);
       ASSERT_NE(failure, nullptr) << pe_dim;
-      EXPECT_EQ(DiagnoseDecode(declared, image, 0, image.pool.bytes, seen,
-                               *failure)
-                    .key,
-                "refused-valid");
+      EXPECT_EQ(
+          DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure)
+              .key,
+          "refused-valid");
     }
   }
 }

@@ -99,6 +99,11 @@ bool ScaleInWeights(const Arithmetic& arithmetic) {
          arithmetic.weights() == Arithmetic::WEIGHTS_E4M3_TWO_PASS;
 }
 
+// The contract leaves open whether a subnormal scale counts (docs/bounds.md).
+bool MayFlush(const Arithmetic& arithmetic) {
+  return arithmetic.denormals() != Arithmetic::DENORMALS_KEPT;
+}
+
 // Why rows that a rule of the reader takes otherwise, or whose tail the writer
 // leaves, are yet read as they are meant. Of what the search has shown.
 std::string WhyTheSame(const Chain& chain) {
@@ -117,6 +122,10 @@ std::string WhyTheSame(const Chain& chain) {
     } else if (rule.field == "v.ue8m0_zero" &&
                ScaleInWeights(chain.reader.arithmetic())) {
       why = "a weight times the scale of byte 0 is 0 in E4M3";
+    } else if (chain.kernel == Kernel::kDecode &&
+               absl::EndsWith(rule.field, ".ue8m0_zero") &&
+               MayFlush(chain.reader.arithmetic())) {
+      why = "as a subnormal number the scale of byte 0 may count as zero";
     } else if (absl::EndsWith(rule.field, ".ue8m0_zero")) {
       why = "the writer's floor is above the scale of byte 0";
     } else if (RuleOf(chain, "writer.scale") == "POW2_CEIL" &&
@@ -137,15 +146,18 @@ std::string WhyTheSame(const Chain& chain) {
 //     logit and output are NaN, however the values take it. What would come of
 //     Inf there is nobody's promise (0 times Inf is NaN, a logit of Inf
 //     anything), so a decode that takes it for Inf is never shown to be right.
-//   * Byte 0 among the values where weights have the scale in them: E4M3 makes
-//     0 of them (ScaleInWeights()).
+//   * Byte 0 in a decode to which subnormal numbers may be zero, as 2^-127 is
+//     one; and among the values where weights have the scale in them, for E4M3
+//     makes 0 of them (ScaleInWeights()).
 // Both ends of a tail are asked for under writer.tail.
 bool InQuestion(const Chain& chain, const std::string& field) {
   if (field == "qk.ue8m0_last" || field == "v.ue8m0_last") {
     return RuleOf(chain, "qk.ue8m0_last") != "LAST_IS_NAN";
   }
+  const Arithmetic& arithmetic = chain.reader.arithmetic();
+  if (field == "qk.ue8m0_zero") return !MayFlush(arithmetic);
   if (field == "v.ue8m0_zero") {
-    return !ScaleInWeights(chain.reader.arithmetic());
+    return !MayFlush(arithmetic) && !ScaleInWeights(arithmetic);
   }
   return !absl::EndsWith(field, ".nope_tail");
 }
