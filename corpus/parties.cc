@@ -25,15 +25,25 @@ constexpr char kReciprocal[] = "scale_division: TIMES_RECIPROCAL ";
 constexpr char kVllmGather[] =
     "host_checks: [GATHER_CHECK_DST_COLUMNS, GATHER_CHECK_DST_DTYPE] ";
 
-// blocks_per_split: how many blocks of 64 keys go to one split is a scheduler's
-// choice in FlashInfer and FlashMLA alike. Declared as 1, which is what any
-// choice comes to for rows of up to 64 keys: the matrix reads no longer ones.
-//
+// How many blocks of 64 keys go to one split is a scheduler's choice in
+// FlashInfer and FlashMLA alike. Declared as 1, which is what any choice comes
+// to for rows of up to 64 keys: the matrix reads no longer ones. Keys of a
+// second cache begin a block of their own, so beside one it is not known.
+constexpr char kUpTo64Keys[] = "blocks_per_split: 1 ";
 // FlashInfer's sm_120 kernels: Q and P in E4M3, partials in bf16, tensor cores
 // whose accumulator bits nobody has measured.
 constexpr char kFlashInferArithmetic[] =
     "dequantised: DEQUANTISED_CODES query: QUERY_E4M3 block: 64 "
-    "blocks_per_split: 1 partials: PARTIALS_BF16 accumulator: MMA ";
+    "partials: PARTIALS_BF16 accumulator: MMA ";
+// One pass; arbitrary_fp32 takes two.
+constexpr char kOnePass[] = "weights: WEIGHTS_E4M3 ";
+constexpr char kTwoPasses[] = "weights: WEIGHTS_E4M3_TWO_PASS ";
+// FlashMLA's on sm_90, accumulator bits as measured from recordings.
+constexpr char kFlashMlaArithmetic[] =
+    "dequantised: DEQUANTISED_BF16 query: QUERY_BF16 weights: WEIGHTS_BF16 "
+    "block: 64 partials: PARTIALS_FP32 accumulator: MMA accumulator_bits: 26 "
+    "exp2_relative_error: 2.384185791015625e-07 "
+    "denormals: DENORMALS_FLUSHED ";
 constexpr char kFlashMlaDecode[] =
     "decode { mask: MINUS_ONE_MASKED length: LENGTH_IGNORED "
     "empty_row: ZERO_AND_PLUS_INF lse_base: BASE_E sink: SINK_NOT_IN_LSE "
@@ -83,10 +93,10 @@ std::string Reader(const std::string& qk, const std::string& v,
 
 // FlashInfer's DSv4: the matrix units take the scale bytes of the logits, a
 // shift of the exponent those of the values (model/scale_convert.cuh).
-std::string Dsv4Reader() {
+std::string Dsv4Reader(const std::string& splits) {
   return absl::StrCat(
       "v { ue8m0_zero: ZERO_IS_ZERO ue8m0_last: LAST_IS_INF } arithmetic { ",
-      kFlashInferArithmetic, "}");
+      kFlashInferArithmetic, kOnePass, splits, "}");
 }
 
 std::vector<Party> MakeParties() {
@@ -238,33 +248,26 @@ std::vector<Party> MakeParties() {
        Reader("SCALE_POW2_FLOOR", "SCALE_RAW",
               "decode { masked_lanes: MASKED_READ_SLOT0 empty_row: "
               "UNIT_WEIGHTS pe_dims: 64 }",
-              absl::StrCat(kFlashInferArithmetic, "weights: WEIGHTS_E4M3 "))},
+              absl::StrCat(kFlashInferArithmetic, kOnePass, kUpTo64Keys))},
       {"glm_nsa", kReader, "row656", "",
        "FlashInfer GLM_NSA (arbitrary_fp32): the scale as stored",
        kFlashInferDecode, Rope::kWritten,
        Reader("SCALE_RAW", "SCALE_RAW",
               "decode { masked_lanes: MASKED_READ_SLOT0 empty_row: "
               "UNIT_WEIGHTS pe_dims: 64 }",
-              absl::StrCat(kFlashInferArithmetic,
-                           "weights: WEIGHTS_E4M3_TWO_PASS "))},
+              absl::StrCat(kFlashInferArithmetic, kTwoPasses, kUpTo64Keys))},
       {"glm53_nope", kReader, "row656", "",
        "FlashInfer GLM53_NOPE on 656-byte rows, through the row stride; takes "
        "queries without rope alone",
        kFlashInferPolicy, Rope::kWritten,
        Reader("SCALE_RAW", "SCALE_RAW", "decode { pe_dims: 0 }",
-              absl::StrCat(kFlashInferArithmetic,
-                           "weights: WEIGHTS_E4M3_TWO_PASS "))},
+              absl::StrCat(kFlashInferArithmetic, kTwoPasses, kUpTo64Keys))},
       {"flashmla-sm90", kReader, "row656", "",
        "FlashMLA V32 on sm_90: the scale rounded to bf16; LSE base e, +Inf of "
        "an empty row",
        kFlashMlaSm90, Rope::kWritten,
-       Reader(
-           "SCALE_BF16", "SCALE_BF16", kFlashMlaDecode,
-           "dequantised: DEQUANTISED_BF16 query: QUERY_BF16 weights: "
-           "WEIGHTS_BF16 block: 64 blocks_per_split: 1 partials: PARTIALS_FP32 "
-           "accumulator: MMA "
-           "accumulator_bits: 26 exp2_relative_error: 2.384185791015625e-07 "
-           "denormals: DENORMALS_FLUSHED ")},
+       Reader("SCALE_BF16", "SCALE_BF16", kFlashMlaDecode,
+              absl::StrCat(kFlashMlaArithmetic, kUpTo64Keys))},
       {"flashmla-sm100", kReader, "row656", "",
        "FlashMLA V32 on sm_100: the scale cut down to its exponent",
        "deepseek-ai/FlashMLA csrc/sm100 @9241ae3e, #184", Rope::kWritten,
@@ -277,18 +280,27 @@ std::vector<Party> MakeParties() {
        "FlashInfer GLM53_NOPE on its own rows of 528 bytes", kFlashInferPolicy,
        Rope::kWritten,
        Reader("SCALE_RAW", "SCALE_RAW", "decode { pe_dims: 0 }",
-              kFlashInferArithmetic)},
+              absl::StrCat(kFlashInferArithmetic, kTwoPasses, kUpTo64Keys))},
       {"dsv4-main", kReader, "footer584", "",
        "FLASHINFER_MLA_SPARSE_DSV4, one cache",
        "flashinfer-ai/flashinfer "
        "include/flashinfer/attention/sparse_mla_sm120/decode_dsv4_kernel.cuh "
        "@fb28d724",
-       Rope::kWritten, Dsv4Reader()},
+       Rope::kWritten, Dsv4Reader(kUpTo64Keys)},
       {"dsv4-main-extra", kReader, "footer584", "",
        "FLASHINFER_MLA_SPARSE_DSV4 with the second, compressed cache",
        "vllm-project/vllm vllm/models/deepseek_v4/nvidia/flashinfer_sparse.py "
        "@055e47c2",
-       Rope::kWritten, Dsv4Reader()},
+       Rope::kWritten, Dsv4Reader(""), true},
+      {"flashmla-sm90-584", kReader, "footer584", "",
+       "FlashMLA MODEL1 on sm_90, with or without a second cache; LSE base e, "
+       "+Inf of an empty row",
+       kFlashMlaSm90, Rope::kWritten,
+       Reader("SCALE_RAW", "SCALE_RAW",
+              "decode { mask: MINUS_ONE_MASKED empty_row: ZERO_AND_PLUS_INF "
+              "lse_base: BASE_E sink: SINK_NOT_IN_LSE pe_dims: 0 }",
+              kFlashMlaArithmetic),
+       true},
   };
 }
 
@@ -310,22 +322,19 @@ const std::vector<CacheFormat>& AllCacheFormats() {
   constexpr char kDense[] =
       "what a gather leaves is read by dense attention, which is no party";
   constexpr char kNoIndexer[] = "no oracle for a reader of the indexer's cache";
-  constexpr char kNoFooter[] =
-      "no oracle for a decode of scales in a page's footer";
   static const auto* formats = new std::vector<CacheFormat>{
       {"row656", "fp8_ds_mla",
        "656-byte row: 512 codes, 4 fp32 scales, 64 rope values", "FP8_DS_MLA",
        nullptr, nullptr, "workspace576"},
       {"row528", "fp8_ds_mla", "528-byte row: 512 codes, 4 fp32 scales",
-       "NOPE_ROW_528", nullptr, "no oracle for a decode of rows of 528 bytes",
-       "workspace512"},
+       "NOPE_ROW_528", nullptr, nullptr, "workspace512"},
       {"footer584", "fp8_ds_mla",
        "584-byte DSv4 row: 448 codes and 64 rope values, 8 bytes of UE8M0 "
        "scales in the page's footer",
-       "DSV4_FOOTER_584", nullptr, kNoFooter, "workspace512"},
+       "DSV4_FOOTER_584", nullptr, nullptr, "workspace512"},
       {"footer528", "ue8m0_g32",
        "528-byte DSv4.1 row: 512 codes, 16 UE8M0 scales in the page's footer",
-       "DSV4_1_FOOTER_528", nullptr, kNoFooter, "workspace512"},
+       "DSV4_1_FOOTER_528", nullptr, nullptr, "workspace512"},
       {"indexer132", "indexer K cache",
        "132-byte indexer row: 128 codes, an fp32 scale behind the page's codes",
        "INDEXER_132", nullptr, kNoIndexer, "indexer_dense"},

@@ -51,6 +51,8 @@ struct Party {
   const char* source;  // repository, file, commit
   Rope rope;           // of a writer
   std::string contract;
+  // Of a reader: a call may have a second cache (ExtraCache in case.proto).
+  bool second_cache = false;
 };
 
 const std::vector<CacheFormat>& AllCacheFormats();

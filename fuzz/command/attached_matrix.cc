@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "corpus/contracts.h"
 #include "fuzz/worker/session.h"
 #include "kernels/target_set.h"
 #include "properties/checker.h"
@@ -60,6 +61,10 @@ absl::Status AddParties(const Targets& targets,
     }
     party.rope = rope;
     party.contract = target.contract();
+    party.second_cache =
+        role == PartyRole::kReader &&
+        RuleApplies(party.contract.layout(), "decode.extra") &&
+        party.contract.decode().extra() == DecodeContract::EXTRA_READ;
     parties->push_back(std::move(party));
     (*origins)[{role, as}] = &targets;
     any = true;

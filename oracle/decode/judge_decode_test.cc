@@ -538,6 +538,34 @@ TEST(JudgeDecode, AnotherWidthIsRefusedUnderADeclaredTopK) {
   EXPECT_EQ(ClassifyDecode(refuses, image, 0).validity, Validity::kValid);
 }
 
+// A call may come without lengths (sparse_mla_top_k_lens) whatever the rule for
+// them: -1 bounds its rows. Whoever demands them before it is known which
+// backend runs refuses a valid call, and so makes rows without rope uncallable.
+TEST(JudgeDecode, DemandingLengthsRefusesAValidCall) {
+  for (const std::uint32_t pe_dim : {64u, 0u}) {
+    for (const auto rule :
+         {DecodeContract::LENGTH_MASKED, DecodeContract::LENGTH_IGNORED}) {
+      Contract declared = BuiltinContract();
+      declared.mutable_decode()->set_length(rule);
+      Case c = PlainCase();
+      CallOf(c).set_pe_dim(pe_dim);
+      CallOf(c).clear_lengths();
+      const CaseImage image = ImageOf(c);
+      EXPECT_EQ(ClassifyDecode(declared, image, 0).validity, Validity::kValid);
+      StepObservation seen;
+      seen.status = CallStatus::kRefused;
+      seen.message = "sparse_mla_top_k_lens is required";
+      const std::vector<Check> checks = Checks(declared, image, seen);
+      const Check* failure = Failure(checks, property::kRefusal);
+      ASSERT_NE(failure, nullptr) << pe_dim;
+      EXPECT_EQ(
+          DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure)
+              .key,
+          "refused-valid");
+    }
+  }
+}
+
 TEST(JudgeDecode, EndingsThatAreNotResults) {
   const Case c = PlainCase();
   const CaseImage image = ImageOf(c);

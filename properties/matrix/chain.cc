@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "corpus/token_layout.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/judge_decode.h"
 #include "oracle/expect.h"
@@ -63,6 +64,32 @@ bool ReadsWritten(const Chain& chain, const CaseImage& image) {
     if (read[i] != 0 && written[i] == 0) return false;
   }
   return true;
+}
+
+// What is read of a second cache, which no step writes, says nothing about the
+// chain's writer: it must mean the same to every reader. The ends of UE8M0
+// scales do not.
+bool SecondCacheFits(const Chain& chain, const CaseImage& image) {
+  const StepImage& step = image.steps[kRead];
+  const Tensor* cache = step.Find(TensorId::kExtraCache);
+  if (cache == nullptr) return true;
+  if (!chain.second_cache) return false;
+  const TokenLayout& layout = TokenLayoutOf(image.pool.layout);
+  if (!layout.ue8m0()) return true;
+  const std::vector<std::uint8_t> read =
+      ExtraReadSet(Twin(chain).reader, image, kRead);
+  bool plain = true;
+  for (std::int64_t slot = 0; slot < step.extra.slots(); ++slot) {
+    ForEachPart(step.extra, slot, layout.scales_at, layout.tiles(),
+                [&](std::int64_t at, std::int64_t, std::int64_t count) {
+                  for (std::int64_t i = at; i < at + count; ++i) {
+                    const auto k = static_cast<std::size_t>(i);
+                    const std::uint8_t scale = cache->bytes[k];
+                    plain &= read[k] == 0 || (scale != 0 && scale != 255);
+                  }
+                });
+  }
+  return plain;
 }
 
 // Of one output of a gather; nullopt if all bytes are the same.
@@ -133,7 +160,7 @@ FitResult Fits(const Chain& chain, const CaseImage& image) {
       return {Fit::kRefused, std::move(v.rule), std::move(v.reason)};
     }
   }
-  if (!ReadsWritten(chain, image)) return {};
+  if (!ReadsWritten(chain, image) || !SecondCacheFits(chain, image)) return {};
   return {Fit::kFits, "", ""};
 }
 

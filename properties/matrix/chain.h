@@ -32,6 +32,7 @@ namespace mlafuzz {
 //   gather.code_loads, gather.scale_rows  LOADS_EXACT, SCALE_ROWS_OWN, of a
 //                     gather that copies
 //   decode.nope_tail  NOPE_TAIL_IGNORED, gather.nope_tail NOPE_TAIL_ZERO
+//   decode.rope_values  ROPE_IN_VALUES, of rows whose 512 values hold rope
 //
 // each where it means something for the layout (RuleApplies()). All other rules
 // (LSE base, empty rows, sinks, arithmetic) are the reader's promises to its
@@ -42,6 +43,9 @@ struct Chain {
   Contract reader;
   Kernel kernel = Kernel::kDecode;  // of the reader: kGather or kDecode
   Rope rope = Rope::kWritten;
+  // Of a decode: calls may have a second cache. Nobody in the chain writes it,
+  // so its rows are such as every reader here takes alike.
+  bool second_cache = false;
 };
 
 // A rule on which the meaning rests.
@@ -85,7 +89,8 @@ struct FitResult {
 };
 // Fits: the chain's layout; two steps, a write and the reader's, valid for
 // both; rows with or without rope as the chain has them; all that is to be read
-// was written; a query with rope of rows with rope.
+// was written; a query with rope of rows with rope; a second cache only where
+// the chain has one, with no scale byte 0 or 255 among what is read of it.
 FitResult Fits(const Chain& chain, const CaseImage& image);
 
 // What `a` and `b` leave of a case that fits both: nullopt if one result can be

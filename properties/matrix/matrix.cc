@@ -92,6 +92,18 @@ std::string RulesText(const Chain& chain, const std::string& field) {
   return absl::StrJoin(texts, "; ");
 }
 
+// Weights enter as E4M3 of weight times scale, over a step of at least
+// 1e-10 / 448. At most 1 times 2^-127 is 0 there.
+bool ScaleInWeights(const Arithmetic& arithmetic) {
+  return arithmetic.weights() == Arithmetic::WEIGHTS_E4M3 ||
+         arithmetic.weights() == Arithmetic::WEIGHTS_E4M3_TWO_PASS;
+}
+
+// The contract leaves open whether a subnormal scale counts (docs/bounds.md).
+bool MayFlush(const Arithmetic& arithmetic) {
+  return arithmetic.denormals() != Arithmetic::DENORMALS_KEPT;
+}
+
 // Why rows that a rule of the reader takes otherwise, or whose tail the writer
 // leaves, are yet read as they are meant. Of what the search has shown.
 std::string WhyTheSame(const Chain& chain) {
@@ -103,10 +115,19 @@ std::string WhyTheSame(const Chain& chain) {
       why = "the reader does not take the tail";
     } else if (absl::EndsWith(rule.field, ".nope_tail")) {
       why = "the writer zeroes the tail";
-    } else if (absl::EndsWith(rule.field, ".ue8m0_zero")) {
-      why = "the writer's floor is above the scale of byte 0";
+    } else if (rule.field == "v.ue8m0_last") {
+      why = "the logit of a row with byte 255 is NaN, and so is all its output";
     } else if (absl::EndsWith(rule.field, ".ue8m0_last")) {
       why = "what the writer stores beside byte 255 is NaN by either";
+    } else if (rule.field == "v.ue8m0_zero" &&
+               ScaleInWeights(chain.reader.arithmetic())) {
+      why = "a weight times the scale of byte 0 is 0 in E4M3";
+    } else if (chain.kernel == Kernel::kDecode &&
+               absl::EndsWith(rule.field, ".ue8m0_zero") &&
+               MayFlush(chain.reader.arithmetic())) {
+      why = "as a subnormal number the scale of byte 0 may count as zero";
+    } else if (absl::EndsWith(rule.field, ".ue8m0_zero")) {
+      why = "the writer's floor is above the scale of byte 0";
     } else if (RuleOf(chain, "writer.scale") == "POW2_CEIL" &&
                own != "SCALE_ONE" && own != "SCALE_FIRST_TILE") {
       why = "the stored scales are powers of two, which it leaves as they are";
@@ -119,8 +140,25 @@ std::string WhyTheSame(const Chain& chain) {
   return absl::StrJoin(reasons, "; ");
 }
 
-bool InQuestion(const std::string& field) {
-  // Both ends of a tail are asked for under writer.tail.
+// Whether cases have to show the rule before the chain can agree. Not those of
+// which no case can:
+//   * Scale byte 255 in a decode that takes it for NaN in the logits: the row's
+//     logit and output are NaN, however the values take it. What would come of
+//     Inf there is nobody's promise (0 times Inf is NaN, a logit of Inf
+//     anything), so a decode that takes it for Inf is never shown to be right.
+//   * Byte 0 in a decode to which subnormal numbers may be zero, as 2^-127 is
+//     one; and among the values where weights have the scale in them, for E4M3
+//     makes 0 of them (ScaleInWeights()).
+// Both ends of a tail are asked for under writer.tail.
+bool InQuestion(const Chain& chain, const std::string& field) {
+  if (field == "qk.ue8m0_last" || field == "v.ue8m0_last") {
+    return RuleOf(chain, "qk.ue8m0_last") != "LAST_IS_NAN";
+  }
+  const Arithmetic& arithmetic = chain.reader.arithmetic();
+  if (field == "qk.ue8m0_zero") return !MayFlush(arithmetic);
+  if (field == "v.ue8m0_zero") {
+    return !MayFlush(arithmetic) && !ScaleInWeights(arithmetic);
+  }
   return !absl::EndsWith(field, ".nope_tail");
 }
 
@@ -287,7 +325,8 @@ MatrixParty ToMatrixParty(const Party& party) {
           FindCacheFormat(party.format),
           FindCacheFormat(party.leaves),
           party.rope,
-          PartyContract(party)};
+          PartyContract(party),
+          party.second_cache};
 }
 
 std::vector<MatrixParty> NamedParties() {
@@ -320,7 +359,7 @@ Matrix BuildMatrix(std::vector<MatrixParty> parties,
 Chain ChainOf(const MatrixParty& writer, const MatrixParty& reader) {
   return {writer.contract, reader.contract,
           reader.role == PartyRole::kGather ? Kernel::kGather : Kernel::kDecode,
-          writer.rope};
+          writer.rope, reader.second_cache};
 }
 
 Cell JudgeChain(const Chain& chain, const MatrixOptions& options, Case* first) {
@@ -347,7 +386,7 @@ Cell JudgeChain(const Chain& chain, const MatrixOptions& options, Case* first) {
     return cell;
   }
   for (const MeaningRule& rule : MeaningRules(chain)) {
-    if (!InQuestion(rule.field)) continue;
+    if (!InQuestion(chain, rule.field)) continue;
     int shown = 0;
     for (const Example& e : examples) {
       shown += ShowsRule(chain, rule.field, e.image) ? 1 : 0;

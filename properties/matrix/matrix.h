@@ -23,6 +23,7 @@ struct MatrixParty {
   const CacheFormat* leaves = nullptr;  // of a gather
   Rope rope = Rope::kWritten;           // of a writer
   Contract contract;
+  bool second_cache = false;  // of a reader: calls may have one
 };
 MatrixParty ToMatrixParty(const Party& party);
 std::vector<MatrixParty> NamedParties();

@@ -1,13 +1,19 @@
 // What the named kernels make of each other's rows.
 #include "properties/matrix/matrix.h"
 
+#include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "corpus/contracts.h"
 #include "corpus/token_layout.h"
 #include "gtest/gtest.h"
+#include "oracle/decode/decode.h"
+#include "oracle/expect.h"
+#include "properties/layout_pool.h"
 
 namespace mlafuzz {
 namespace {
@@ -99,8 +105,52 @@ TEST(Matrix, ScaleByte255) {
   Expect("dsv4_1", "dsv4_1-unpacker", kNobody, kAgree);
 }
 
+// A decode makes NaN of the logit of a row with byte 255, and of all its
+// output, however its values take that byte.
+TEST(Matrix, DecodesOfDeepSeekV4) {
+  for (const char* writer : {"dsv4-cuda", "dsv4-triton", "flashmla-packer-584",
+                             "flashinfer-packer-584"}) {
+    for (const char* reader :
+         {"dsv4-main", "dsv4-main-extra", "flashmla-sm90-584"}) {
+      Expect(writer, kNobody, reader, kAgree);
+      const Cell& cell = CellOf(writer, kNobody, reader);
+      std::vector<std::string> fields;
+      for (const auto& [field, shown] : cell.informative) {
+        fields.push_back(field);
+      }
+      EXPECT_EQ(fields,
+                (std::vector<std::string>{"qk.scale_rule", "v.scale_rule",
+                                          "decode.rope_values"}))
+          << writer << " " << reader;
+    }
+    EXPECT_TRUE(absl::StrContains(
+        CellOf(writer, kNobody, "dsv4-main").reason,
+        "v.ue8m0_last is LAST_IS_INF: the logit of a row with byte 255 is NaN"))
+        << CellOf(writer, kNobody, "dsv4-main").reason;
+  }
+}
+
+// Readers of a layout are computed where the oracle decodes it.
+TEST(Matrix, EveryDecodedLayoutIsComputed) {
+  for (const TokenLayout& token : TokenLayouts()) {
+    EXPECT_EQ(WhyNotComputed(*FormatOfLayout(token.layout),
+                             PartyRole::kReader) == nullptr,
+              IsDecoded(token.layout))
+        << token.name;
+  }
+}
+
+TEST(Matrix, NamedCellsAreComputed) {
+  for (const Cell& cell : Named().cells) {
+    EXPECT_NE(cell.verdict, CellVerdict::kNotComputed)
+        << cell.writer << " " << cell.gather << " " << cell.reader << ": "
+        << cell.reason;
+  }
+}
+
 TEST(Matrix, RowsOf528) {
   Expect("flashinfer-packer-528", "nope-row-gather", kNobody, kAgree);
+  Expect("flashinfer-packer-528", kNobody, "glm53_nope-528", kAgree);
   Expect("dsv4_1", "nope-row-gather", kNobody, kRefused, "layout");
 }
 
@@ -240,6 +290,64 @@ TEST(JudgeChain, TellsMeaningFromMannersInEveryLayout) {
   }
 }
 
+// And of the decodes. Of byte 255 of a UE8M0 scale they cannot be asked, so one
+// that declares to take it for Inf in the logits is not known to be right.
+TEST(JudgeChain, TellsMeaningFromMannersOfDecodesInEveryLayout) {
+  int layouts = 0;
+  for (const TokenLayout& token : TokenLayouts()) {
+    if (token.layout == FP8_DS_MLA || !IsDecoded(token.layout)) continue;
+    ++layouts;
+    const Contract base = BuiltinContract(token.layout);
+    for (const Neighbour& n : Neighbours(base, Kernel::kDecode)) {
+      Chain chain{base, n.contract, Kernel::kDecode, Rope::kWritten,
+                  HasExtra(token.layout)};
+      chain.writer.mutable_writer()->set_floor(WriterContract::FLOOR_NONE);
+      chain.writer.mutable_writer()->set_nan(WriterContract::NAN_TO_MINUS_448);
+      Case first;
+      const Cell cell = JudgeChain(chain, MatrixOptions(), &first);
+      const std::string of =
+          absl::StrCat(token.name, " ", n.field, " ", n.changed, ": ",
+                       cell.field, ": ", cell.reason);
+      if (n.field == "qk.ue8m0_last") {
+        EXPECT_EQ(cell.verdict, CellVerdict::kNotComputed) << of;
+      } else if (n.field == "v.ue8m0_last" || !IsMeaning(n.field, chain)) {
+        EXPECT_EQ(cell.verdict, kAgree) << of;
+      } else {
+        EXPECT_EQ(cell.verdict, kDisagree) << of;
+        EXPECT_EQ(cell.field, n.field) << of;
+        EXPECT_TRUE(Witnesses(chain, cell.field, first).has_value()) << of;
+      }
+    }
+  }
+  EXPECT_EQ(layouts, 3);
+}
+
+// Why nobody asks a decode of byte 255: where a case reads such a row the
+// logits are NaN, and what the values make of it changes nothing.
+TEST(JudgeChain, ScaleByte255IsNanToADecode) {
+  Chain chain = ChainOf(ToMatrixParty(*FindParty("dsv4-cuda")),
+                        ToMatrixParty(*FindParty("flashmla-sm90-584")));
+  Chain inf = chain;
+  SetRule(inf, "v.ue8m0_last", "LAST_IS_INF");
+  int with_nan = 0;
+  for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+    const Case c = ChainCase(chain, seed);
+    if (c.steps(0).write().kv_c().pattern() != Values::SPECIALS) continue;
+    const absl::StatusOr<CaseImage> image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_EQ(Apart(inf, chain, *image), std::nullopt) << seed;
+    const Expectation written =
+        Expect(chain.writer, *image, 0, image->pool.bytes);
+    const DecodeExpectation want =
+        ExpectDecode(chain.reader, *image, 1, written.pool);
+    with_nan += std::any_of(want.lse.begin(), want.lse.end(),
+                            [](double lse) { return std::isnan(lse); })
+                    ? 1
+                    : 0;
+  }
+  EXPECT_GT(with_nan, 4);
+}
+
 // All in doubt: no verdict without power.
 TEST(JudgeChain, BoundsThatAllowAnythingAgreeWithNothing) {
   Contract reader = BuiltinContract();
@@ -274,23 +382,73 @@ TEST(ChainCase, FitsAndIsTheSameEachTime) {
 
 TEST(ChainCase, FitsInEveryLayout) {
   for (const Party& writer : AllParties()) {
-    for (const Party& gather : AllParties()) {
+    for (const Party& reader : AllParties()) {
       if (writer.role != PartyRole::kWriter ||
-          gather.role != PartyRole::kGather ||
-          std::string(writer.format) != gather.format) {
+          reader.role == PartyRole::kWriter ||
+          std::string(writer.format) != reader.format ||
+          std::string(reader.name) == "glm53_nope") {  // refuses rope
         continue;
       }
-      const Chain chain = ChainOf(ToMatrixParty(writer), ToMatrixParty(gather));
+      const Chain chain = ChainOf(ToMatrixParty(writer), ToMatrixParty(reader));
       for (std::uint64_t seed = 1; seed <= 64; ++seed) {
         const Case c = ChainCase(chain, seed);
         const absl::StatusOr<CaseImage> image = BuildImage(c);
         ASSERT_TRUE(image.ok()) << image.status();
         const FitResult fit = Fits(chain, *image);
         EXPECT_EQ(fit.fit, Fit::kFits)
-            << writer.name << " " << gather.name << " " << seed << fit.reason;
+            << writer.name << " " << reader.name << " " << seed << fit.reason;
       }
     }
   }
+}
+
+// A second cache comes with chains that have one, and with no others.
+TEST(ChainCase, SecondCacheWhereThePartyHasOne) {
+  for (const auto& [reader, has] : std::map<std::string, bool>{
+           {"dsv4-main", false}, {"dsv4-main-extra", true}}) {
+    const Chain chain = ChainOf(ToMatrixParty(*FindParty("dsv4-cuda")),
+                                ToMatrixParty(*FindParty(reader)));
+    int with = 0;
+    for (std::uint64_t seed = 1; seed <= 64; ++seed) {
+      with += ChainCase(chain, seed).steps(1).decode().has_extra() ? 1 : 0;
+    }
+    if (has) {
+      EXPECT_GT(with, 16);
+    } else {
+      EXPECT_EQ(with, 0);
+    }
+  }
+}
+
+// Rows that no writer of the chain wrote are no evidence, unless all readers
+// take them alike.
+TEST(Fits, RefusesScaleEndsInTheSecondCache) {
+  const MatrixParty writer = ToMatrixParty(*FindParty("dsv4-cuda"));
+  const Chain with =
+      ChainOf(writer, ToMatrixParty(*FindParty("dsv4-main-extra")));
+  const Chain without = ChainOf(writer, ToMatrixParty(*FindParty("dsv4-main")));
+  int tried = 0;
+  for (std::uint64_t seed = 1; seed <= 16; ++seed) {
+    Case c = ChainCase(with, seed);
+    if (!c.steps(1).decode().has_extra()) continue;
+    ++tried;
+    ExtraCache& extra = *c.mutable_steps(1)->mutable_decode()->mutable_extra();
+    extra.clear_lengths();
+    const auto fit = [&](const Chain& chain) {
+      const absl::StatusOr<CaseImage> image = BuildImage(c);
+      EXPECT_TRUE(image.ok()) << image.status();
+      return image.ok() ? Fits(chain, *image).fit : Fit::kOther;
+    };
+    EXPECT_EQ(fit(with), Fit::kFits) << seed;
+    EXPECT_EQ(fit(without), Fit::kOther) << seed;
+    Fill& fill = *extra.mutable_pool()->mutable_fill();
+    fill.set_kind(Fill::BYTE);
+    for (const std::uint32_t byte : {0u, 255u, 120u}) {
+      fill.set_byte(byte);
+      EXPECT_EQ(fit(with), byte == 120 ? Fit::kFits : Fit::kOther) << seed;
+    }
+  }
+  EXPECT_GT(tried, 4);
 }
 
 // What is read must have been written by the chain's writer.

@@ -73,6 +73,7 @@ std::vector<MeaningRule> MeaningRules(const Chain& chain) {
   add("v.scale_rule", "SCALE_RAW");
   add("v.ue8m0_zero", "ZERO_IS_SUBNORMAL");
   add("v.ue8m0_last", "LAST_IS_NAN");
+  add("decode.rope_values", "ROPE_IN_VALUES");
   if (none) add("decode.nope_tail", "NOPE_TAIL_IGNORED");
   return rules;
 }
