@@ -349,7 +349,7 @@ int CampaignToExitCode(
   }
   for (const KnownCause& cause : result->known) {
     if (cause.news == "new" || cause.news == "of other targets") continue;
-    std::printf("known: %s/%s: %s%s\n", StageName(cause.stage),
+    std::printf("cause %s/%s: %s%s\n", StageName(cause.stage),
                 cause.id.c_str(), cause.news.c_str(),
                 cause.muted.empty() ? "" : " (muted)");
   }
