@@ -343,15 +343,14 @@ int CampaignToExitCode(
     } else if (!finding.known.empty()) {
       why = absl::StrCat(" (", finding.known, ")");
     }
-    std::printf("%s%s: %s%s\n", finding.known.empty() ? "" : "known: ",
-                finding.id.c_str(), finding.failure.cause().c_str(),
-                why.c_str());
+    std::printf("%s%s: %s%s\n",
+                finding.known.empty() ? "" : "known: ", finding.id.c_str(),
+                finding.failure.cause().c_str(), why.c_str());
   }
   for (const KnownCause& cause : result->known) {
     if (cause.news == "new" || cause.news == "of other targets") continue;
-    std::printf("cause %s/%s: %s%s\n", StageName(cause.stage),
-                cause.id.c_str(), cause.news.c_str(),
-                cause.muted.empty() ? "" : " (muted)");
+    std::printf("cause %s/%s: %s%s\n", StageName(cause.stage), cause.id.c_str(),
+                cause.news.c_str(), cause.muted.empty() ? "" : " (muted)");
   }
   if (code == kExitNothingFound) {
     const bool muted = std::any_of(

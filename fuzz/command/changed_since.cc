@@ -281,9 +281,9 @@ absl::Status ChangedSince::Mark(const CampaignOptions& options,
   if (base_.empty()) {
     for (Finding& finding : findings) {
       const CauseKeys keys = KeysOf(finding.failure);
-      const auto known =
-          std::find_if(known_.begin(), known_.end(),
-                       [&](const EarlierCause& k) { return Meet(k.keys, keys); });
+      const auto known = std::find_if(
+          known_.begin(), known_.end(),
+          [&](const EarlierCause& k) { return Meet(k.keys, keys); });
       if (known != known_.end()) finding.known = known->where;
     }
     return absl::OkStatus();

@@ -90,6 +90,18 @@ bool IsOurs(const std::string& name) {
                      [&](Kind kind) { return name == KindName(kind); });
 }
 
+// A folder that a process makes a state of, or was killed over: no marker yet,
+// and nothing that could be lost.
+bool IsInTheMaking(const std::string& path) {
+  const auto names = Names(path);
+  if (!names.ok()) return false;
+  return std::all_of(names->begin(), names->end(), [&](const auto& name) {
+    if (!IsOurs(name) || name == kMarker) return false;
+    const auto objects = Names(absl::StrCat(path, "/", name));
+    return objects.ok() && objects->empty();
+  });
+}
+
 }  // namespace
 
 const char* KindName(Kind kind) {
@@ -240,7 +252,12 @@ absl::StatusOr<int> State::SweepTemporaries() {
 }
 
 absl::StatusOr<std::vector<std::string>> State::Shards() const {
-  return Names(absl::StrCat(path_, "/", kShards));
+  auto names = Names(absl::StrCat(path_, "/", kShards));
+  if (!names.ok()) return names;
+  std::erase_if(*names, [this](const std::string& name) {
+    return IsInTheMaking(absl::StrCat(path_, "/", kShards, "/", name));
+  });
+  return names;
 }
 
 absl::StatusOr<State> State::OpenOrMakeShard(const std::string& name) {

@@ -58,7 +58,8 @@ class State {
   // Ids, sorted. Files that are not named by an id are nobody's.
   absl::StatusOr<std::vector<std::string>> List(Kind kind) const;
 
-  // Names below shards/, sorted.
+  // Names below shards/, sorted, without those that a process is about to make,
+  // or was killed over: they hold nothing.
   absl::StatusOr<std::vector<std::string>> Shards() const;
   absl::StatusOr<State> OpenOrMakeShard(const std::string& name);
   absl::StatusOr<State> OpenShard(const std::string& name) const;

@@ -92,6 +92,20 @@ TEST_F(StateTest, ShardsAreStatesLikewise) {
 
 // Old temporary files of killed writers go; young ones may have a writer yet,
 // and what is not ours stays whatever its age.
+TEST_F(StateTest, AShardInTheMakingIsNoneYet) {
+  auto state = State::OpenOrMake(path_);
+  ASSERT_TRUE(state.ok()) << state.status();
+  fs::create_directories(path_ + "/shards/0/cases");
+  fs::create_directories(path_ + "/shards/1");
+  EXPECT_TRUE(state->Shards()->empty());
+  ASSERT_TRUE(state->OpenOrMakeShard("0").ok());
+  EXPECT_EQ(*state->Shards(), std::vector<std::string>{"0"});
+  // What holds something and is no state is not passed over.
+  Write("shards/1/cases/x", "abc");
+  EXPECT_EQ(*state->Shards(), (std::vector<std::string>{"0", "1"}));
+  EXPECT_FALSE(state->OpenShard("1").ok());
+}
+
 TEST(StateSweep, OldTemporariesAlone) {
   const std::string path = testing::TempDir() + "/sweep";
   std::filesystem::remove_all(path);

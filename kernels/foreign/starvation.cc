@@ -61,8 +61,9 @@ double Starvation::TimeHad(double elapsed) const {
     ran += now.ran - before.ran;
     waited = std::max(waited, now.waited - before.waited);
   }
-  return std::min(elapsed, std::max(elapsed - static_cast<double>(waited) * 1e-9,
-                                    static_cast<double>(ran) * 1e-9));
+  return std::min(elapsed,
+                  std::max(elapsed - static_cast<double>(waited) * 1e-9,
+                           static_cast<double>(ran) * 1e-9));
 }
 
 }  // namespace mlafuzz

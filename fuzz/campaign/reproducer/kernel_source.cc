@@ -95,11 +95,12 @@ class Inliner {
     if (path == "kernels/decode/decode.h") {
       // Those that only promise what builtin does need no builtin.
       absl::StrAppend(
-          &out, calls_builtin_ ? Inline("kernels/decode/decode.cc")
-                : seen_.count("kernels/decode/decode.cc") != 0
-                    ? ""
-                    : "namespace mlafuzz {\nContract DecodeContractOf(const "
-                      "DecodeOptions&, Layout) {\n  return Contract();\n}\n}\n");
+          &out,
+          calls_builtin_ ? Inline("kernels/decode/decode.cc")
+          : seen_.count("kernels/decode/decode.cc") != 0
+              ? ""
+              : "namespace mlafuzz {\nContract DecodeContractOf(const "
+                "DecodeOptions&, Layout) {\n  return Contract();\n}\n}\n");
     }
     if (path == "kernels/decode/mutants/twin.h") {
       absl::StrAppend(&out, Inline("kernels/decode/mutants/adjusted.cc"));
