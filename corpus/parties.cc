@@ -319,9 +319,11 @@ const char* PartyRoleName(PartyRole role) {
 }
 
 const std::vector<CacheFormat>& AllCacheFormats() {
-  constexpr char kDense[] =
+  // Static, as the table points to them.
+  static constexpr char kDense[] =
       "what a gather leaves is read by dense attention, which is no party";
-  constexpr char kNoIndexer[] = "no oracle for a reader of the indexer's cache";
+  static constexpr char kNoIndexer[] =
+      "no oracle for a reader of the indexer's cache";
   static const auto* formats = new std::vector<CacheFormat>{
       {"row656", "fp8_ds_mla",
        "656-byte row: 512 codes, 4 fp32 scales, 64 rope values", "FP8_DS_MLA",

@@ -53,6 +53,23 @@ TEST(Parties, FormatsSayWhyNot) {
   }
 }
 
+// The table keeps the reasons that it points to.
+TEST(Parties, ReasonsAreWords) {
+  const std::set<std::string> known = {
+      "what a gather leaves is read by dense attention, which is no party",
+      "no oracle for a reader of the indexer's cache"};
+  int reasons = 0;
+  for (const CacheFormat& format : AllCacheFormats()) {
+    for (const PartyRole role : {PartyRole::kWriter, PartyRole::kReader}) {
+      const char* why_not = WhyNotComputed(format, role);
+      if (why_not == nullptr) continue;
+      EXPECT_EQ(known.count(why_not), 1u) << format.name << ": " << why_not;
+      ++reasons;
+    }
+  }
+  EXPECT_GT(reasons, 4);
+}
+
 // Each layout is a format, under the name that reports give it.
 TEST(Parties, EveryLayoutIsAFormat) {
   for (const TokenLayout& token : TokenLayouts()) {
