@@ -17,7 +17,7 @@ std::string CheckLayout(const PageShape& shape, Layout layout) {
 }
 
 // Under one label, fp8_ds_mla, go tokens of 656 bytes too.
-const char* OwnerOf(std::int64_t bytes) {
+const char* OfTheSameLabel(std::int64_t bytes) {
   switch (bytes) {
     case 584:
       return ": DSV4_FOOTER_584";
@@ -33,7 +33,8 @@ std::string CheckCache(const PageShape& shape, const DLTensor* cache) {
   if (cache->shape[2] != shape.token_bytes()) {
     return absl::StrCat("kv_cache must have ", shape.token_bytes(),
                         " bytes a token (", Layout_Name(shape.layout),
-                        "), got ", cache->shape[2], OwnerOf(cache->shape[2]));
+                        "), got ", cache->shape[2],
+                        OfTheSameLabel(cache->shape[2]));
   }
   if (cache->shape[1] < 1) {
     return absl::StrCat("page size must be at least 1, got ", cache->shape[1]);
