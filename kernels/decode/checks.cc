@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/layout.h"
+#include "kernels/tensor_checks.h"
 
 namespace mlafuzz {
 namespace {
@@ -12,48 +13,6 @@ using kernels::kMaxHeads;
 // Bytes: a lane loads 16 codes at once.
 constexpr std::int64_t kRowAlignment = 16;
 
-struct Type {
-  DLDataType type;
-  const char* name;
-};
-constexpr Type kBf16 = {{kDLBfloat, 16, 1}, "bf16"};
-constexpr Type kFloat = {{kDLFloat, 32, 1}, "f32"};
-constexpr Type kInt32 = {{kDLInt, 32, 1}, "i32"};
-constexpr Type kUint8 = {{kDLUInt, 8, 1}, "u8"};
-
-std::uint8_t* Data(const DLTensor& tensor) {
-  return static_cast<std::uint8_t*>(tensor.data) + tensor.byte_offset;
-}
-
-template <class T>
-T* As(const DLTensor* tensor) {
-  return tensor == nullptr ? nullptr : reinterpret_cast<T*>(Data(*tensor));
-}
-
-std::string WantTensor(const char* name, const DLTensor* tensor, int ndim,
-                       const Type& want) {
-  if (tensor == nullptr) return absl::StrCat(name, " is missing");
-  if (tensor->ndim != ndim) {
-    return absl::StrCat(name, " must have ", ndim, " dimensions, got ",
-                        tensor->ndim);
-  }
-  const DLDataType& type = tensor->dtype;
-  if (type.code != want.type.code || type.bits != want.type.bits ||
-      type.lanes != want.type.lanes) {
-    return absl::StrCat(name, " must be ", want.name, ", got type code ",
-                        static_cast<int>(type.code), " of ",
-                        static_cast<int>(type.bits), " bits");
-  }
-  return "";
-}
-
-std::string WantDense(const char* name, const DLTensor& tensor) {
-  const int last = tensor.ndim - 1;
-  if (tensor.shape[last] <= 1 || tensor.strides[last] == 1) return "";
-  return absl::StrCat(name, " must have stride 1 in its last dimension, got ",
-                      tensor.strides[last]);
-}
-
 std::string WantSize(const char* name, const char* what, std::int64_t got,
                      const char* other, std::int64_t want) {
   if (got == want) return "";
@@ -61,7 +20,7 @@ std::string WantSize(const char* name, const char* what, std::int64_t got,
 }
 
 std::string CheckQuery(const DecodeShape& shape, const DLTensor* q) {
-  if (std::string why = WantTensor("q", q, 3, kBf16); !why.empty()) return why;
+  if (std::string why = WantShape("q", q, 3, kBf16); !why.empty()) return why;
   const std::int64_t pe_dim = q->shape[2] - kLatent;
   if (pe_dim < 0) {
     return absl::StrCat("q must have at least ", kLatent, " columns, got ",
@@ -83,7 +42,7 @@ std::string CheckQuery(const DecodeShape& shape, const DLTensor* q) {
 
 std::string CheckCache(const DecodeShape& shape, const std::string& name,
                        const DLTensor* cache) {
-  if (std::string why = WantTensor(name.c_str(), cache, 3, kUint8);
+  if (std::string why = WantShape(name.c_str(), cache, 3, kUint8);
       !why.empty()) {
     return why;
   }
@@ -122,7 +81,7 @@ std::string CheckCache(const DecodeShape& shape, const std::string& name,
 std::string CheckIndices(const char* name, const DLTensor* indices,
                          const char* lengths_name, const DLTensor* lengths,
                          std::int64_t queries) {
-  if (std::string why = WantTensor(name, indices, 2, kInt32); !why.empty()) {
+  if (std::string why = WantShape(name, indices, 2, kInt32); !why.empty()) {
     return why;
   }
   if (std::string why = WantSize(name, "rows", indices->shape[0], "q", queries);
@@ -131,7 +90,7 @@ std::string CheckIndices(const char* name, const DLTensor* indices,
   }
   if (std::string why = WantDense(name, *indices); !why.empty()) return why;
   if (lengths == nullptr) return "";
-  if (std::string why = WantTensor(lengths_name, lengths, 1, kInt32);
+  if (std::string why = WantShape(lengths_name, lengths, 1, kInt32);
       !why.empty()) {
     return why;
   }
@@ -144,14 +103,6 @@ std::string LayoutName(Layout layout) {
 }
 
 }  // namespace
-
-// Runs a check and returns its complaint, if any.
-#define MLAFUZZ_RETURN_IF_REFUSED(check)           \
-  do {                                             \
-    if (std::string why = (check); !why.empty()) { \
-      return why;                                  \
-    }                                              \
-  } while (false)
 
 std::string WhyRefuseDecode(const DecodeArgs& args, const DecodeShape& shape) {
   if (args.layout != shape.layout) {
@@ -177,11 +128,11 @@ std::string WhyRefuseDecode(const DecodeArgs& args, const DecodeShape& shape) {
                                            queries));
   }
   if (args.sinks != nullptr) {
-    MLAFUZZ_RETURN_IF_REFUSED(WantTensor("sinks", args.sinks, 1, kFloat));
+    MLAFUZZ_RETURN_IF_REFUSED(WantShape("sinks", args.sinks, 1, kFp32));
     MLAFUZZ_RETURN_IF_REFUSED(
         WantSize("sinks", "entries", args.sinks->shape[0], "q heads", heads));
   }
-  MLAFUZZ_RETURN_IF_REFUSED(WantTensor("out", args.out, 3, kBf16));
+  MLAFUZZ_RETURN_IF_REFUSED(WantShape("out", args.out, 3, kBf16));
   MLAFUZZ_RETURN_IF_REFUSED(
       WantSize("out", "rows", args.out->shape[0], "q", queries));
   MLAFUZZ_RETURN_IF_REFUSED(
@@ -189,7 +140,7 @@ std::string WhyRefuseDecode(const DecodeArgs& args, const DecodeShape& shape) {
   MLAFUZZ_RETURN_IF_REFUSED(
       WantSize("out", "columns", args.out->shape[2], "the latent", kLatent));
   MLAFUZZ_RETURN_IF_REFUSED(WantDense("out", *args.out));
-  MLAFUZZ_RETURN_IF_REFUSED(WantTensor("lse", args.lse, 2, kFloat));
+  MLAFUZZ_RETURN_IF_REFUSED(WantShape("lse", args.lse, 2, kFp32));
   MLAFUZZ_RETURN_IF_REFUSED(
       WantSize("lse", "rows", args.lse->shape[0], "q", queries));
   MLAFUZZ_RETURN_IF_REFUSED(
@@ -199,8 +150,6 @@ std::string WhyRefuseDecode(const DecodeArgs& args, const DecodeShape& shape) {
   }
   return "";
 }
-
-#undef MLAFUZZ_RETURN_IF_REFUSED
 
 kernels::DecodeParams ToParams(const DecodeArgs& args) {
   // Of base 2 from natural units, as the kernel's scores are.

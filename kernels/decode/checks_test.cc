@@ -85,7 +85,7 @@ TEST(WhyRefuseDecode, Query) {
   EXPECT_EQ(Refusal([](Call& c) { c.q.shape[1] = 129; }),
             "heads must be 1 to 128, got 129");
   EXPECT_EQ(Refusal([](Call& c) { c.q.tensor.dtype = {kDLFloat, 16, 1}; }),
-            "q must be bf16, got type code 2 of 16 bits");
+            "q must be bf16, got f16");
   EXPECT_EQ(Refusal([](Call& c) { c.args.q = nullptr; }), "q is missing");
 }
 

@@ -638,9 +638,14 @@ std::string RunnerProcess::LastLine() const {
       fault != std::string::npos) {
     const std::size_t frame = log_text_.find("  File ", fault);
     if (frame != std::string::npos) {
-      return Printable(log_text_.substr(
-          frame + 2,
-          std::min(log_text_.find('\n', frame), frame + 200) - frame - 2));
+      std::string line =
+          log_text_.substr(frame + 2, log_text_.find('\n', frame) - frame - 2);
+      // Name and line stand behind all folders.
+      constexpr std::size_t kMost = 198;
+      if (line.size() > kMost) {
+        line = absl::StrCat("File \"...", line.substr(line.size() - kMost + 9));
+      }
+      return Printable(line);
     }
   }
   const std::vector<std::string> lines = absl::StrSplit(log_text_, '\n');

@@ -36,7 +36,7 @@ Contract Dsv4Packer() {
 // This project's own decode; FlashMLA's rules on sm_90; and scale bytes that
 // end otherwise for the logits than for the values (FlashInfer on sm_120).
 constexpr DecodeOptions kPlain = {};
-constexpr DecodeOptions kFlashMla = {
+constexpr DecodeOptions kFlashMlaDsv4 = {
     .lse_base_e = true, .sink_in_lse = false, .empty_plus_inf = true};
 constexpr DecodeOptions kFlashInferEnds = {
     .v_ends = {.zero_is_zero = true, .last_is_inf = true}};
@@ -95,8 +95,8 @@ std::vector<CompiledTarget> LayoutTargets() {
        .contract = ContractFor<DSV4_FOOTER_584>},
       {.name = "builtin:flashmla-dsv4",
        .what = "decode of DeepSeek-V4 pages by FlashMLA's rules, natural LSE",
-       .kernels = {.decode = PageDecode<kernels::Dsv4Footer584, kFlashMla>},
-       .contract = DecodeContractFor<DSV4_FOOTER_584, kFlashMla>,
+       .kernels = {.decode = PageDecode<kernels::Dsv4Footer584, kFlashMlaDsv4>},
+       .contract = DecodeContractFor<DSV4_FOOTER_584, kFlashMlaDsv4>,
        .rest = "builtin:dsv4"},
       {.name = "builtin:dsv4-scale-ends",
        .what = "decode whose values take scale bytes 0 and 255 for 0 and Inf",

@@ -83,12 +83,12 @@ class Inliner {
           "}  // namespace mlafuzz\n");
     }
     std::string out = InlineText(path);
-    // One part of what a decode's and the others' checks are made of has the
-    // same names.
+    // What checks are declared is defined, too; those of other kernels are not
+    // wanted with a decode.
     const bool others = path == "kernels/host_checks.h" ||
-                        path == "kernels/tensor_checks.h" ||
                         path == "kernels/layouts/page_checks.h";
-    if ((others && !decodes_) || path == "kernels/decode/checks.h") {
+    if ((others && !decodes_) || path == "kernels/tensor_checks.h" ||
+        path == "kernels/decode/checks.h") {
       absl::StrAppend(
           &out, Inline(absl::StrCat(absl::StripSuffix(path, ".h"), ".cc")));
     }

@@ -89,7 +89,8 @@ TEST_P(Builds, WithNvccAlone) {
 
 INSTANTIATE_TEST_SUITE_P(Each, Builds,
                          testing::Values("mutant:qk-pow2-scale",
-                                         "mutant:indexer-reads-inline"));
+                                         "mutant:indexer-reads-inline",
+                                         "builtin:dsv4"));
 
 TEST(Embedded, IsEveryKernel) {
   int embedded = 0;
