@@ -245,13 +245,14 @@ void AddConverts(Minima& table) {
 }
 
 void AddDecodes(Minima& table) {
-  // A row without keys: its output, its LSE, its sink.
-  table.Add({.rows = 1, .width = 1, .heads = 1},
-            {"all-masked-unit-weight", "empty-row-lse-unwritten",
-             "empty-row-plus-inf", "empty-split-unwritten", "leading-block-nan",
-             "lse-natural-of-one-split", "lse-of-one-split-unwritten",
-             "lse-wrong-base", "masked-score-zero", "minus-one-alone-masked",
-             "sink-not-in-lse"});
+  // A row without keys: its output, its LSE, its sink. Not among them:
+  // empty-split-unwritten, which shows what its scratch held before.
+  table.Add(
+      {.rows = 1, .width = 1, .heads = 1},
+      {"all-masked-unit-weight", "empty-row-lse-unwritten",
+       "empty-row-plus-inf", "leading-block-nan", "lse-natural-of-one-split",
+       "lse-of-one-split-unwritten", "lse-wrong-base", "masked-score-zero",
+       "minus-one-alone-masked", "sink-not-in-lse"});
   // What is wrong in reading a row, in its product or in its weight beside a
   // sink, is so of one key.
   table.Add({.rows = 1, .width = 1, .heads = 1, .keys = 1},
