@@ -40,8 +40,7 @@ std::string OtherLayout(const Targets& targets,
       tested.push_back(kernel);
     }
   }
-  if (tested.empty() ||
-      (tested.size() == 1 && tested[0] == Kernel::kConvert)) {
+  if (tested.empty() || (tested.size() == 1 && tested[0] == Kernel::kConvert)) {
     return "";
   }
   const Layout takes = LayoutOf(*set, tested);
