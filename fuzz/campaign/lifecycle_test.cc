@@ -35,9 +35,10 @@ const SeenCause kSeen = {
     kTail, "writer", "a stale tail", {CaseOf(0), CaseOf(3)}};
 
 // One campaign: what it saw, and what becomes of the examples that are rerun.
-KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
-                    const Lifecycle::Run& run,
-                    const std::string& targets = "--target=lib:x") {
+KnownCause CampaignWith(const std::string& out,
+                        const std::vector<SeenCause>& seen,
+                        const Lifecycle::Run& run,
+                        const std::string& targets = "--target=lib:x") {
   auto lifecycle = Lifecycle::Open(out);
   EXPECT_TRUE(lifecycle.ok()) << lifecycle.status();
   lifecycle->Probe(targets,
@@ -61,7 +62,7 @@ KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
 
 KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
                     bool fails, const std::string& targets = "--target=lib:x") {
-  return Campaign(
+  return CampaignWith(
       out, seen,
       [fails](const std::string&, const KnownCause&) {
         return fails ? Outcome::kFails : Outcome::kPasses;
@@ -143,7 +144,7 @@ TEST(Lifecycle, StaysWhereNothingIsKnown) {
 TEST(Lifecycle, StaysWhereNothingIsJudged) {
   const std::string out = Folder("unjudged");
   Campaign(out, {kSeen}, false);
-  KnownCause cause = Campaign(
+  KnownCause cause = CampaignWith(
       out, {},
       [](const std::string&, const KnownCause&) { return Unjudged(); });
   EXPECT_EQ(cause.news, "not run: nothing of writer was judged");
@@ -152,7 +153,7 @@ TEST(Lifecycle, StaysWhereNothingIsJudged) {
   // One example that is judged says how it is.
   for (const bool fails : {true, false}) {
     bool first = true;
-    cause = Campaign(
+    cause = CampaignWith(
         out, {},
         [&](const std::string&, const KnownCause&) -> absl::StatusOr<Outcome> {
           if (std::exchange(first, false)) return Unjudged();
@@ -169,19 +170,19 @@ TEST(Lifecycle, IsNotGoneWhereItFailsOtherwise) {
   const Lifecycle::Run otherwise = [](const std::string&, const KnownCause&) {
     return Outcome::kFailsOtherwise;
   };
-  KnownCause cause = Campaign(out, {}, otherwise);
+  KnownCause cause = CampaignWith(out, {}, otherwise);
   EXPECT_EQ(cause.news, "still failing (fails otherwise)");
   EXPECT_EQ(cause.stage, Stage::kCrashing);
   EXPECT_TRUE(cause.still_fails());
   // By its own cause is the stronger word, whichever comes first.
   bool first = true;
-  cause = Campaign(out, {}, [&](const std::string&, const KnownCause&) {
+  cause = CampaignWith(out, {}, [&](const std::string&, const KnownCause&) {
     return std::exchange(first, false) ? Outcome::kFailsOtherwise
                                        : Outcome::kFails;
   });
   EXPECT_EQ(cause.news, "still failing");
   Campaign(out, {}, false);
-  cause = Campaign(out, {}, otherwise);
+  cause = CampaignWith(out, {}, otherwise);
   EXPECT_EQ(cause.news, "back (fails otherwise)");
   EXPECT_EQ(cause.stage, Stage::kCrashing);
   EXPECT_EQ(cause.passes, 0);

@@ -44,7 +44,7 @@ XML
 fi
 
 campaign=(campaign --target=lib:kernel.so --flavour=plain --cases=60 --seed=1
-  --no-infer --minimize-seconds=2s --out=known)
+  --no-infer --minimize-seconds=1s --out=known)
 night=(nightly --config=night.txtpb)
 cat > "${work}/night.txtpb" << 'CONFIG'
 state: "state"
