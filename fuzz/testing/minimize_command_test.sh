@@ -108,7 +108,9 @@ stop '^20 tries|^[2-9][0-9] tries' \
 "${mlafuzz}" replay small.txtpb "${hang[@]:1}" > "${work}/said" 2>&1
 grep -q 'convert hang' "${work}/said" \
   || { echo "FAILED: it does not hang: $(cat "${work}/said")"; failed=1; }
-# At once: before a second look at it.
-stop 'hang in ' 'stopped by a signal' "${hang[@]}"
+# At once: before a second look at it. So of a failure that no process dies of.
+stop 'hang in ' 'stopped by a signal after 0 tries, at ' "${hang[@]}"
+stop 'fail in ' 'stopped by a signal after 0 tries, at ' hang.txtpb \
+  "--target=lib:${loop%loop.so}writes_past.so" "${plain[@]}"
 
 exit "${failed}"
