@@ -372,8 +372,8 @@ int ExitCode(const CampaignResult& result) {
     excused = true;
   }
   for (const KnownCause& cause : result.known) {
-    const bool still = cause.news == "still failing";
-    if (!still && cause.news != "back") continue;
+    const bool still = cause.still_fails();
+    if (!still && !cause.is_back()) continue;
     if (cause.muted.empty() && !(still && result.only_new)) return 1;
     excused = true;
   }

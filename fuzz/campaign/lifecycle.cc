@@ -26,6 +26,9 @@ constexpr Stage kStages[] = {Stage::kCrashing, Stage::kIncubating,
 constexpr char kUnfinished[] = ".new-";
 // Examples that are run of a cause which did not show itself.
 constexpr std::size_t kMostRun = 32;
+constexpr char kStill[] = "still failing";
+constexpr char kBack[] = "back";
+constexpr char kOtherwise[] = " (fails otherwise)";
 
 absl::Status Cannot(const std::string& what, const std::string& why) {
   return absl::UnavailableError(absl::StrCat("cannot ", what, ": ", why));
@@ -127,6 +130,9 @@ const char* StageName(Stage stage) {
   return "?";
 }
 
+bool KnownCause::still_fails() const { return absl::StartsWith(news, kStill); }
+bool KnownCause::is_back() const { return absl::StartsWith(news, kBack); }
+
 absl::StatusOr<Lifecycle> Lifecycle::Open(const std::string& out) {
   Lifecycle lifecycle(out);
   for (const Stage stage : kStages) {
@@ -197,7 +203,7 @@ absl::Status Lifecycle::Take(const std::string& targets,
                              const std::string& today, const SeenCause& seen) {
   for (KnownCause& cause : causes_) {
     if (cause.key != seen.key || cause.targets != targets) continue;
-    cause.news = cause.stage == Stage::kCrashing ? "still failing" : "back";
+    cause.news = cause.stage == Stage::kCrashing ? kStill : kBack;
     cause.passes = 0;
     cause.last_failed = today;
     cause.cause = seen.cause;
@@ -235,31 +241,45 @@ absl::Status Lifecycle::Take(const std::string& targets,
   return absl::OkStatus();
 }
 
-void Lifecycle::Probe(const std::string& targets, const Fails& fails) {
+void Lifecycle::Probe(const std::string& targets, const Run& run) {
   for (KnownCause& cause : causes_) {
     if (cause.targets != targets) continue;
     std::vector<std::string> cases = ExamplesIn(FolderOf(cause));
-    cause.news = cases.empty() ? "not run: it has no example that can be read"
-                               : "passes";
     if (cases.size() > kMostRun) cases.resize(kMostRun);
+    std::string unjudged = "it has no example that can be read";
+    std::string ended;
+    bool passes = false, fails = false, otherwise = false;
     for (const std::string& binary : cases) {
-      const auto failed = fails(binary, cause.key);
-      if (!failed.ok()) {
-        cause.news =
-            absl::StrCat("not run: ", std::string(failed.status().message()));
+      const auto outcome = run(binary, cause);
+      if (absl::IsFailedPrecondition(outcome.status())) {
+        unjudged = std::string(outcome.status().message());
+        continue;
+      }
+      if (!outcome.ok()) {
+        ended = std::string(outcome.status().message());
         break;
       }
-      if (*failed) {
-        cause.news = "still failing";
-        break;
-      }
+      passes |= *outcome == Outcome::kPasses;
+      otherwise |= *outcome == Outcome::kFailsOtherwise;
+      fails = *outcome == Outcome::kFails;
+      if (fails) break;
+    }
+    if (fails || otherwise) {
+      cause.news = absl::StrCat(kStill, fails ? "" : kOtherwise);
+    } else if (!ended.empty() || !passes) {
+      cause.news = absl::StrCat("not run: ", ended.empty() ? unjudged : ended);
+    } else {
+      cause.news = "passes";
     }
   }
 }
 
 absl::Status Lifecycle::Settle(KnownCause& cause, const std::string& today) {
-  if (cause.news == "still failing") {
-    if (cause.stage != Stage::kCrashing) cause.news = "back";
+  if (cause.still_fails()) {
+    // How it fails stays said.
+    if (cause.stage != Stage::kCrashing) {
+      cause.news.replace(0, sizeof kStill - 1, kBack);
+    }
     cause.passes = 0;
     cause.last_failed = today;
     if (absl::Status s = Write(cause, FolderOf(cause)); !s.ok()) return s;

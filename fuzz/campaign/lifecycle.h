@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fuzz/campaign/outcome.h"
 
 namespace mlafuzz {
 
@@ -38,10 +39,15 @@ struct KnownCause {
   int passes = 0;  // campaigns in a row in which it did not fail
   Stage stage = Stage::kCrashing;
   std::uint64_t examples = 0;
-  // What this campaign made of it: "new", "still failing", "back", "passes",
-  // "gone", or "not run: WHY".
+  // What this campaign made of it: "new", "still failing", "back", the latter
+  // two with " (fails otherwise)" where its examples fail, but by other causes;
+  // "passes", "gone", or "not run: WHY".
   std::string news;
   std::string muted;  // by whom, until when and why (by the caller)
+
+  // What `news` begins with.
+  bool still_fails() const;
+  bool is_back() const;
 };
 
 // What a campaign saw fail: a cause and its cases, the smallest first.
@@ -58,12 +64,14 @@ class Lifecycle {
   // removed. DataLoss names a cause.json that is none and the way out.
   static absl::StatusOr<Lifecycle> Open(const std::string& out);
 
-  // Whether a case fails by `key` now.
-  using Fails = std::function<absl::StatusOr<bool>(
-      const std::string& case_binary, const std::string& key)>;
+  // What a case says of the cause now. FailedPrecondition: nothing, but others
+  // may; any other error ends the look at this cause.
+  using Run = std::function<absl::StatusOr<Outcome>(
+      const std::string& case_binary, const KnownCause& cause)>;
   // Runs the examples of the causes of these targets, of each the smallest
-  // first until one fails. Those of other targets stay as they are.
-  void Probe(const std::string& targets, const Fails& fails);
+  // first until one fails by it. A cause passes where some example was judged
+  // and none fails in any way. Those of other targets stay as they are.
+  void Probe(const std::string& targets, const Run& run);
   // Takes in what a campaign on `targets` saw on `today`; what it did not see
   // moves by what Probe() said. Unavailable if a file cannot be written: what
   // is not yet moved stays where it was.

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "corpus/codec.h"
@@ -33,17 +34,19 @@ constexpr char kTail[] = "writer/writer.tail=TAIL_UNCHANGED";
 const SeenCause kSeen = {
     kTail, "writer", "a stale tail", {CaseOf(0), CaseOf(3)}};
 
-// One campaign: what it saw, and the causes that fail when they are rerun.
-KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
-                    bool fails, const std::string& targets = "--target=lib:x") {
+// One campaign: what it saw, and what becomes of the examples that are rerun.
+KnownCause CampaignWith(const std::string& out,
+                        const std::vector<SeenCause>& seen,
+                        const Lifecycle::Run& run,
+                        const std::string& targets = "--target=lib:x") {
   auto lifecycle = Lifecycle::Open(out);
   EXPECT_TRUE(lifecycle.ok()) << lifecycle.status();
-  lifecycle->Probe(
-      targets,
-      [&](const std::string&, const std::string& key) -> absl::StatusOr<bool> {
-        EXPECT_EQ(key, kTail);
-        return fails;
-      });
+  lifecycle->Probe(targets,
+                   [&](const std::string& binary, const KnownCause& cause) {
+                     EXPECT_EQ(cause.key, kTail);
+                     EXPECT_EQ(cause.kernel, "writer");
+                     return run(binary, cause);
+                   });
   const absl::Status updated = lifecycle->Update(targets, "2026-11-30", seen);
   EXPECT_TRUE(updated.ok()) << updated;
   EXPECT_EQ(lifecycle->causes().size(), 1u);
@@ -55,6 +58,20 @@ KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
   EXPECT_EQ(again->causes()[0].passes, cause.passes);
   EXPECT_EQ(again->causes()[0].examples, cause.examples);
   return cause;
+}
+
+KnownCause Campaign(const std::string& out, const std::vector<SeenCause>& seen,
+                    bool fails, const std::string& targets = "--target=lib:x") {
+  return CampaignWith(
+      out, seen,
+      [fails](const std::string&, const KnownCause&) {
+        return fails ? Outcome::kFails : Outcome::kPasses;
+      },
+      targets);
+}
+
+absl::StatusOr<Outcome> Unjudged() {
+  return absl::FailedPreconditionError("nothing of writer was judged");
 }
 
 TEST(Lifecycle, MovesOnAndBack) {
@@ -114,13 +131,62 @@ TEST(Lifecycle, StaysWhereNothingIsKnown) {
   auto lifecycle = Lifecycle::Open(out);
   lifecycle->Probe(
       "--target=lib:x",
-      [](const std::string&, const std::string&) -> absl::StatusOr<bool> {
+      [](const std::string&, const KnownCause&) -> absl::StatusOr<Outcome> {
         return absl::CancelledError("the time was up");
       });
   ASSERT_TRUE(lifecycle->Update("--target=lib:x", "2026-11-30", {}).ok());
   EXPECT_EQ(lifecycle->causes()[0].news, "not run: the time was up");
   EXPECT_EQ(lifecycle->causes()[0].stage, Stage::kCrashing);
   EXPECT_EQ(lifecycle->causes()[0].passes, 0);
+}
+
+// A kernel that takes other pools now passes nothing.
+TEST(Lifecycle, StaysWhereNothingIsJudged) {
+  const std::string out = Folder("unjudged");
+  Campaign(out, {kSeen}, false);
+  KnownCause cause = CampaignWith(
+      out, {},
+      [](const std::string&, const KnownCause&) { return Unjudged(); });
+  EXPECT_EQ(cause.news, "not run: nothing of writer was judged");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_EQ(cause.passes, 0);
+  // One example that is judged says how it is.
+  for (const bool fails : {true, false}) {
+    bool first = true;
+    cause = CampaignWith(
+        out, {},
+        [&](const std::string&, const KnownCause&) -> absl::StatusOr<Outcome> {
+          if (std::exchange(first, false)) return Unjudged();
+          return fails ? Outcome::kFails : Outcome::kPasses;
+        });
+    EXPECT_EQ(cause.news, fails ? "still failing" : "gone");
+  }
+}
+
+// A kernel that refuses every call has no cause less.
+TEST(Lifecycle, IsNotGoneWhereItFailsOtherwise) {
+  const std::string out = Folder("otherwise");
+  Campaign(out, {kSeen}, false);
+  const Lifecycle::Run otherwise = [](const std::string&, const KnownCause&) {
+    return Outcome::kFailsOtherwise;
+  };
+  KnownCause cause = CampaignWith(out, {}, otherwise);
+  EXPECT_EQ(cause.news, "still failing (fails otherwise)");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_TRUE(cause.still_fails());
+  // By its own cause is the stronger word, whichever comes first.
+  bool first = true;
+  cause = CampaignWith(out, {}, [&](const std::string&, const KnownCause&) {
+    return std::exchange(first, false) ? Outcome::kFailsOtherwise
+                                       : Outcome::kFails;
+  });
+  EXPECT_EQ(cause.news, "still failing");
+  Campaign(out, {}, false);
+  cause = CampaignWith(out, {}, otherwise);
+  EXPECT_EQ(cause.news, "back (fails otherwise)");
+  EXPECT_EQ(cause.stage, Stage::kCrashing);
+  EXPECT_EQ(cause.passes, 0);
+  EXPECT_TRUE(cause.is_back());
 }
 
 TEST(Lifecycle, RefusesADamagedCauseByName) {
@@ -161,10 +227,9 @@ TEST(Lifecycle, SaysWhatCannotBeWritten) {
   Campaign(out, {kSeen}, false);
   std::ofstream(out + "/incubating") << "a file of that name";
   auto lifecycle = Lifecycle::Open(out);
-  lifecycle->Probe("--target=lib:x",
-                   [](const std::string&, const std::string&) {
-                     return absl::StatusOr<bool>(false);
-                   });
+  lifecycle->Probe("--target=lib:x", [](const std::string&, const KnownCause&) {
+    return Outcome::kPasses;
+  });
   const absl::Status updated =
       lifecycle->Update("--target=lib:x", "2026-11-30", {});
   EXPECT_FALSE(updated.ok());

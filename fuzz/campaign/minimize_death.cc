@@ -41,21 +41,29 @@ absl::StatusOr<MinimizeResult> MinimizeDeath(
   const std::string cause = request.cause();
   // A hang that has been seen is known to be one: no second look.
   limits.patient = false;
+  // Why a try was none: what is not tried is not known to live.
+  absl::Status cut = absl::OkStatus();
   const auto still_dies = [&](const Case& c) {
-    if (StopSignals() > 0 || Clock::now() >= end) return false;
+    if (!cut.ok()) return false;
+    if (StopSignals() > 0) cut = absl::CancelledError("stopped by a signal");
+    if (Clock::now() >= end) cut = absl::CancelledError("the time was up");
+    if (!cut.ok()) return false;
     request.set_cases(0, CanonicalBinary(c));
     const auto runs = RunInWorkers(engine, request, kernels_under_test, limits);
+    cut = runs.status();
     return runs.ok() && !runs->empty() && Dies((*runs)[0], cause);
   };
   MinimizeResult result;
   result.set_reproduced(still_dies(*start));
+  if (!cut.ok()) return cut;
   if (!result.reproduced()) return result;
   const Case small =
       Minimize(*start, options, still_dies, [&](const MinimizeProgress& now) {
+        if (!cut.ok()) return;  // not really tried
         result.set_tries(now.tries);
         if (progress) progress(now);
       });
-  result.set_exhausted(result.tries() >= options.max_tries ||
+  result.set_exhausted(result.tries() >= options.max_tries || !cut.ok() ||
                        Clock::now() >= end);
   result.set_case_binary(CanonicalBinary(small));
   return result;

@@ -16,6 +16,8 @@ namespace mlafuzz {
 // process of its own. request.cause() is the death's key; a hang is one that
 // takes longer than limits.case_seconds, once, which is why these should be
 // few seconds. request.seconds() is the limit of all; kMostDeaths tries.
+// A signal ends it with the smallest case so far, `exhausted`; Cancelled if it
+// comes before the case was seen to die, and so at limits.until.
 inline constexpr std::uint64_t kMostDeaths = 500;
 absl::StatusOr<MinimizeResult> MinimizeDeath(
     const Engine& engine, WorkRequest request,

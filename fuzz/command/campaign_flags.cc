@@ -19,6 +19,7 @@
 #include "fuzz/campaign/mutes.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
+#include "fuzz/campaign/outcome.h"
 #include "fuzz/campaign/report.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
@@ -26,7 +27,6 @@
 #include "fuzz/command/environment.h"
 #include "fuzz/command/step_summary_file.h"
 #include "fuzz/worker/foreign.h"
-#include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/session.h"
 
 namespace mlafuzz {
@@ -207,21 +207,15 @@ void ProbeKnown(CampaignOptions& options, Lifecycle& lifecycle) {
   }
   lifecycle.Probe(TargetsText(options.targets),
                   [&](const std::string& binary,
-                      const std::string& key) -> absl::StatusOr<bool> {
+                      const KnownCause& cause) -> absl::StatusOr<Outcome> {
                     WorkRequest request = RequestFor(options, WorkRequest::RUN);
                     request.add_cases(binary);
-                    request.set_cause(key);
+                    request.set_cause(cause.key);
                     const auto runs =
                         RunInWorkers(options.engine, std::move(request),
                                      options.kernels, limits);
                     if (!runs.ok()) return runs.status();
-                    if (!(*runs)[0].error().empty()) {
-                      return absl::UnavailableError((*runs)[0].error());
-                    }
-                    for (const Failure& failure : (*runs)[0].failures()) {
-                      if (Explains(failure, key)) return true;
-                    }
-                    return false;
+                    return OutcomeOf((*runs)[0], cause.key, cause.kernel);
                   });
   options.seconds_spent +=
       std::chrono::duration<double>(Clock::now() - start).count();

@@ -196,6 +196,8 @@ absl::StatusOr<int> Export(const Arguments& arguments, const State& state) {
     return absl::InvalidArgumentError(
         "export needs --out=FILE.zip, for OSS-Fuzz TARGET_seed_corpus.zip");
   }
+  const std::string out = CallersPath(arguments.Get("out"));
+  if (absl::Status s = CanWriteFile("out", out); !s.ok()) return s;
   const auto epoch = NewestEpoch(state);
   if (!epoch.ok()) return epoch.status();
   if (!epoch->has_value()) {
@@ -210,7 +212,6 @@ absl::StatusOr<int> Export(const Arguments& arguments, const State& state) {
   }
   const auto zip = Zip(files);
   if (!zip.ok()) return zip.status();
-  const std::string out = CallersPath(arguments.Get("out"));
   if (absl::Status s = WriteFileAtomically(out, *zip); !s.ok()) return s;
   std::printf("%s: %zu cases\n", ShownPath(out).c_str(), files.size());
   return kExitNothingFound;

@@ -1,7 +1,11 @@
 #include "fuzz/command/environment.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -95,6 +99,28 @@ std::string CallersPath(const std::string& path) {
 std::string ShownPath(const std::string& path) {
   const std::string folder = CallersFolder() + "/";
   return absl::StartsWith(path, folder) ? path.substr(folder.size()) : path;
+}
+
+absl::Status CanWriteFile(absl::string_view flag, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, ": ", ShownPath(path), " is a folder; name a file"));
+  }
+  const std::string parent = fs::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (!fs::is_directory(folder, error)) {
+    return absl::NotFoundError(absl::StrCat("--", flag, ": ", ShownPath(folder),
+                                            " is not a folder; make it, or "
+                                            "name another file"));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "--", flag, ": nothing can be written into ", ShownPath(folder), ": ",
+        std::strerror(errno), "; name another file"));
+  }
+  return absl::OkStatus();
 }
 
 std::string ProgramCommand() {

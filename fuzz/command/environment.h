@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "corpus/types.pb.h"
@@ -20,6 +21,12 @@ void InitEnvironment(const char* argv0);
 std::string CallersPath(const std::string& path);
 // The same the other way: short, for messages.
 std::string ShownPath(const std::string& path);
+
+// Whether a file can be made, or replaced, as `flag` asks: before work whose
+// result it is for. InvalidArgument if the path is a folder, NotFound if its
+// folder is not there, PermissionDenied if nothing can be written into that;
+// each names the flag and the way out.
+absl::Status CanWriteFile(absl::string_view flag, const std::string& path);
 
 // What to type to start this program: "bazel run //:mlafuzz --", or its path.
 std::string ProgramCommand();

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "corpus/codec.h"
+#include "corpus/token_layout.h"
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/minimize_death.h"
 #include "fuzz/campaign/one_shot.h"
@@ -22,6 +23,7 @@
 #include "fuzz/command/case_arguments.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/layouts.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/worker/known_causes.h"
 #include "fuzz/worker/minimize_log.h"
@@ -67,6 +69,7 @@ struct Reliability {
   Failure failure;
   int failed = 0;
   int runs = 0;
+  bool informative = false;  // some check passed, and could have failed
   // Causes of the other failing runs.
   std::vector<std::string> others;
 };
@@ -85,10 +88,15 @@ absl::StatusOr<Reliability> HowReliable(const Engine& engine,
     WorkRequest run = request;
     run.set_mode(WorkRequest::RUN);
     const auto runs = RunInWorkers(engine, std::move(run), kernels, limits);
+    // Stopped, but it was seen to fail: whoever goes on says how far it came.
+    if (absl::IsCancelled(runs.status()) && seen.failed > 0) break;
     if (!runs.ok()) return runs.status();
     const CaseRun& one = (*runs)[0];
     if (!one.error().empty()) return absl::InvalidArgumentError(one.error());
     ++seen.runs;
+    for (const CaseRun::Line& line : one.lines()) {
+      seen.informative |= line.verdict() == "pass";
+    }
     if (one.failures().empty()) continue;
     if (seen.failed == 0) {
       seen.failure = one.failures(0);
@@ -121,14 +129,21 @@ int Run(const Arguments& arguments, const std::string&) {
   if (arguments.positional().size() != 1) {
     return error("needs one case: mlafuzz minimize CASE");
   }
-  const auto targets = ReadTargets(arguments);
+  auto targets = ReadTargets(arguments);
   if (!targets.ok()) return error(targets.status().message());
-  const auto kernels = ReadKernels(arguments, *targets);
+  auto kernels = ReadKernels(arguments, *targets);
   if (!kernels.ok()) return error(kernels.status().message());
   const auto engine = FindEngine(arguments.Get("flavour"));
   if (!engine.ok()) return error(engine.status().message());
   const auto seconds = arguments.Seconds("time", 60);
   if (!seconds.ok()) return error(seconds.status().message());
+  const std::string out =
+      arguments.Has("out") ? CallersPath(arguments.Get("out")) : "";
+  if (arguments.Has("out")) {
+    if (absl::Status s = CanWriteFile("out", out); !s.ok()) {
+      return error(s.message());
+    }
+  }
   const CaseArguments cases = ReadCaseArguments(arguments.positional());
   for (const std::string& e : cases.errors) UsageError(e);
   if (cases.cases.size() != 1) {
@@ -137,8 +152,9 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   CatchStopSignals();
   const std::string binary = CanonicalBinary(cases.cases[0].message);
-  const std::string out =
-      arguments.Has("out") ? CallersPath(arguments.Get("out")) : "";
+  const Layout layout =
+      TokenLayoutOf(cases.cases[0].message.pool().layout()).layout;
+  UseBuiltinFor(arguments, layout, &*targets, &*kernels);
   WorkRequest request;
   *request.mutable_targets() = *targets;
   request.add_cases(binary);
@@ -152,6 +168,18 @@ int Run(const Arguments& arguments, const std::string&) {
     return error(seen.status().message());
   }
   if (seen->failed == 0) {
+    const std::string other = OtherLayout(*targets, *kernels, layout);
+    if (!other.empty()) {
+      std::printf("%s\n", other.c_str());
+      return kExitUninformative;
+    }
+    if (!seen->informative) {
+      std::printf(
+          "nothing was informative in %d runs: no check could have told a "
+          "right kernel from a wrong one; nothing to minimise\n",
+          seen->runs);
+      return kExitUninformative;
+    }
     std::printf("does not fail in %d runs; nothing to minimise\n", seen->runs);
     return kExitNothingFound;
   }
@@ -173,6 +201,7 @@ int Run(const Arguments& arguments, const std::string&) {
   if (!scratch.ok()) return error(scratch.status().message());
   const std::string log = out.empty() ? absl::StrCat(scratch->path(), "/tries")
                                       : absl::StrCat(out, ".tries");
+  const MinimizeState before = ReadMinimizeState(log);
   absl::StatusOr<MinimizeResult> result = absl::UnknownError("");
   if (IsDeath(seen->failure)) {
     limits.case_seconds = kHangSeconds;
@@ -186,7 +215,6 @@ int Run(const Arguments& arguments, const std::string&) {
                       });
   } else {
     request.set_minimize_log(log);
-    const MinimizeState before = ReadMinimizeState(log);
     if (before.tries > 0) {
       std::printf("going on after %d tries that %s holds\n",
                   static_cast<int>(before.tries), ShownPath(log).c_str());
@@ -196,11 +224,22 @@ int Run(const Arguments& arguments, const std::string&) {
     result = MinimizeInWorker(*engine, request, limits);
   }
   if (!result.ok()) {
-    return error(absl::StrCat(
-        result.status().message(),
-        !out.empty() && std::filesystem::exists(log)
-            ? "; what was tried is kept: run the same again to go on"
-            : ""));
+    const MinimizeState now = ReadMinimizeState(log);
+    const bool stopped =
+        absl::IsCancelled(result.status()) && StopSignals() > 0;
+    // A log that was refused holds nothing of this case.
+    const bool kept =
+        !out.empty() && now.tries > 0 && (stopped || now.tries > before.tries);
+    const char* resume =
+        kept ? "; what was tried is kept: run the same again to go on" : "";
+    if (!stopped) {
+      return error(absl::StrCat(result.status().message(), resume));
+    }
+    std::printf("stopped by a signal after %d tries, at %d bytes of %d%s\n",
+                static_cast<int>(now.tries),
+                static_cast<int>(now.bytes > 0 ? now.bytes : binary.size()),
+                static_cast<int>(binary.size()), resume);
+    return kExitFound;
   }
   if (!result->reproduced()) {
     std::printf("it does not fail the same way twice: flaky\n");
@@ -212,7 +251,10 @@ int Run(const Arguments& arguments, const std::string&) {
   std::printf("%d tries, %d -> %d bytes%s\n", static_cast<int>(result->tries()),
               static_cast<int>(binary.size()),
               static_cast<int>(result->case_binary().size()),
-              result->exhausted()
+              StopSignals() > 0 && result->exhausted()
+                  ? "; stopped by a signal: this is the smallest so far; "
+                    "minimise it to go on"
+              : result->exhausted()
                   ? "; not at its end: run the same with a longer --time"
                   : "");
   for (const MinimizeResult::Other& other : result->others()) {

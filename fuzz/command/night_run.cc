@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/outcome.h"
 #include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/case_arguments.h"
@@ -121,6 +122,8 @@ class NightRun {
         } else if (!run.failures().empty() || !run.error().empty()) {
           result_.failed_regressions.push_back(
               absl::StrCat(work.name(), ": ", stored.cases[i].path));
+        } else if (!Judged(run, work.kernels)) {
+          ++result_.unjudged_regressions;
         }
       }
     }
@@ -128,16 +131,11 @@ class NightRun {
   }
 
   void Judge(const Cause& cause, const CaseRun& run) {
-    std::string& outcome = replays_[NameOf(cause.sample)];
-    if (outcome == "fails") return;  // under another flavour
-    outcome = run.failures().empty() ? "passes" : "fails otherwise";
-    for (const Failure& failure : run.failures()) {
-      if (failure.key() == cause.sample.key() ||
-          std::count(failure.also().begin(), failure.also().end(),
-                     cause.sample.key()) > 0) {
-        outcome = "fails";
-      }
-    }
+    const std::string replay =
+        ReplayText(OutcomeOf(run, cause.sample.key(), cause.sample.kernel()));
+    const auto [it, first] = replays_.emplace(NameOf(cause.sample), replay);
+    // Under several flavours what says most.
+    if (!first) it->second = WorseReplay(it->second, replay);
   }
 
   absl::Status Fuzz() {

@@ -3,13 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "corpus/token_layout.h"
@@ -20,14 +18,11 @@
 #include "fuzz/command/chain_replay.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/layouts.h"
 #include "fuzz/command/target_flags.h"
-#include "fuzz/worker/session.h"
 
 namespace mlafuzz {
 namespace {
-
-constexpr const char* kTargetFlags[] = {"target", "writer", "gather", "convert",
-                                        "decode"};
 
 struct Setup {
   Engine engine;
@@ -108,30 +103,6 @@ struct Judged {
   std::string other;
 };
 
-// Of kernels that are asked for by name and take pools of another layout than
-// the case's. Steps that do not touch the pool, or that others than they run,
-// may well have passed.
-std::string OtherLayout(const Setup& setup, Layout pool) {
-  const auto set = MakeTargets(setup.targets);
-  if (!set.ok()) return "";  // reported by whoever runs it
-  std::vector<Kernel> kernels;
-  for (const Kernel kernel : kAllKernels) {
-    if (std::find(setup.kernels.begin(), setup.kernels.end(),
-                  KernelName(kernel)) != setup.kernels.end()) {
-      kernels.push_back(kernel);
-    }
-  }
-  if (kernels.empty() ||
-      (kernels.size() == 1 && kernels[0] == Kernel::kConvert)) {
-    return "";
-  }
-  const Layout takes = LayoutOf(*set, kernels);
-  if (takes == pool) return "";
-  return absl::StrCat("nothing of ", absl::StrJoin(setup.kernels, ", "),
-                      " was judged: the pool is ", Layout_Name(pool),
-                      ", the kernels take ", Layout_Name(takes));
-}
-
 // "PATH: step 0 writer pass, step 1 gather fail"; failures below it. Relations
 // come after all steps, so a step's checks do not stand together.
 void Print(const std::string& path, const Judged& judged) {
@@ -177,9 +148,6 @@ absl::StatusOr<std::vector<Judged>> RunLayouts(const Arguments& arguments,
                                                const Setup& setup,
                                                const CaseArguments& cases,
                                                bool explain) {
-  const bool named =
-      std::any_of(std::begin(kTargetFlags), std::end(kTargetFlags),
-                  [&](const char* flag) { return arguments.Has(flag); });
   std::vector<Judged> runs(cases.cases.size());
   for (const TokenLayout& layout : TokenLayouts()) {
     CaseArguments own;
@@ -192,18 +160,11 @@ absl::StatusOr<std::vector<Judged>> RunLayouts(const Arguments& arguments,
     }
     if (numbers.empty()) continue;
     Setup with = setup;
-    if (!named && layout.layout != FP8_DS_MLA) {
-      with.targets.set_all(
-          absl::StrCat(IsOnDevice(setup.targets.all()) ? kOnDevice : "",
-                       BuiltinFor(layout.layout)));
-      with.kernels.clear();
-      for (const Kernel kernel : KernelsUnderTest(with.targets)) {
-        with.kernels.push_back(KernelName(kernel));
-      }
-    }
+    UseBuiltinFor(arguments, layout.layout, &with.targets, &with.kernels);
     auto some = RunAll(with, own, explain);
     if (!some.ok()) return some.status();
-    const std::string other = OtherLayout(with, layout.layout);
+    const std::string other =
+        OtherLayout(with.targets, with.kernels, layout.layout);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       runs[numbers[i]] = {std::move((*some)[i]), other};
     }

@@ -2,6 +2,7 @@
 
 #include <tuple>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/findings.h"
@@ -9,6 +10,17 @@
 
 namespace mlafuzz {
 namespace {
+
+constexpr char kNotRun[] = "not run";
+constexpr char kPasses[] = "passes";
+constexpr char kOtherwise[] = "fails otherwise";
+constexpr char kFails[] = "fails";
+
+int RankOf(const std::string& replay) {
+  if (replay == kFails) return 3;
+  if (replay == kOtherwise) return 2;
+  return replay == kPasses ? 1 : 0;
+}
 
 std::string Line(const Cause& cause) {
   const FoundCase& found = cause.sample;
@@ -47,6 +59,25 @@ CauseName NameOf(const FoundCase& found) {
 std::string CauseId(const FoundCase& found) {
   return absl::StrCat(FindingId(found.key()), "-",
                       ContentId(found.targets()).substr(0, 8));
+}
+
+std::string ReplayText(const absl::StatusOr<Outcome>& outcome) {
+  if (!outcome.ok()) {
+    return absl::StrCat(kNotRun, ": ", outcome.status().message());
+  }
+  switch (*outcome) {
+    case Outcome::kFails:
+      return kFails;
+    case Outcome::kFailsOtherwise:
+      return kOtherwise;
+    case Outcome::kPasses:
+      return kPasses;
+  }
+  return kNotRun;
+}
+
+const std::string& WorseReplay(const std::string& a, const std::string& b) {
+  return RankOf(b) > RankOf(a) ? b : a;
 }
 
 absl::StatusOr<Causes> CausesOf(const State& state, const KnownBefore& known,
@@ -105,9 +136,11 @@ News NewsOf(const CauseName& name, const Cause& cause,
   const auto it = known.find(name);
   if (it == known.end()) return News::kNew;
   if (!cause.found_tonight) {
-    if (cause.replay == "passes") return News::kGone;
+    if (cause.replay == kPasses) return News::kGone;
     // That nobody looked at it is no news.
-    if (cause.replay == "not run" && it->second.gone) return News::kGone;
+    if (absl::StartsWith(cause.replay, kNotRun) && it->second.gone) {
+      return News::kGone;
+    }
   }
   return it->second.gone ? News::kBack : News::kStill;
 }
@@ -130,6 +163,7 @@ nlohmann::ordered_json NightJson(const NightResult& result,
                             {"informative_checks", done.informative}});
   }
   json["regressions"] = {{"cases", result.regressions},
+                         {"unjudged", result.unjudged_regressions},
                          {"failed", result.failed_regressions}};
   json["ledger_gate"] = result.gate;
   json["causes"] = nlohmann::ordered_json::array();
@@ -179,7 +213,12 @@ std::string NightText(const NightResult& result, const Causes& causes,
                     " informative checks\n");
   }
   absl::StrAppend(&text, "regressions: ", result.regressions, " cases, ",
-                  result.failed_regressions.size(), " failed\n");
+                  result.failed_regressions.size(), " failed");
+  if (result.unjudged_regressions > 0) {
+    absl::StrAppend(&text, ", of ", result.unjudged_regressions,
+                    " nothing was judged");
+  }
+  absl::StrAppend(&text, "\n");
   for (const std::string& path : result.failed_regressions) {
     absl::StrAppend(&text, "  ", path, "\n");
   }

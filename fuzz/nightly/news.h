@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fuzz/campaign/outcome.h"
 #include "fuzz/state/records.h"
 #include "fuzz/state/state.h"
 
@@ -37,9 +38,10 @@ struct Cause {
   std::string case_binary;
   std::uint64_t first_night = 0;
   bool found_tonight = false;
-  std::string replay = "not run";  // "fails", "fails otherwise", "passes"
-  std::string minimal_file;        // below the night's folder; empty: none
-  std::string note;                // why not
+  // "fails", "fails otherwise", "passes", "not run: WHY"
+  std::string replay = "not run";
+  std::string minimal_file;  // below the night's folder; empty: none
+  std::string note;          // why not
 };
 // Targets as flags, key.
 using CauseName = std::pair<std::string, std::string>;
@@ -49,6 +51,12 @@ std::string CauseId(const FoundCase& found);
 
 using Causes = std::map<CauseName, Cause>;
 using KnownBefore = std::map<CauseName, Known>;
+
+// What a run of a cause's case says of it, as in Cause::replay.
+std::string ReplayText(const absl::StatusOr<Outcome>& outcome);
+// Of two such that which says more against the kernel; none that did not run
+// before one that did.
+const std::string& WorseReplay(const std::string& a, const std::string& b);
 
 // All causes of a state, by name. first_night is that of `known`, else `night`.
 absl::StatusOr<Causes> CausesOf(const State& state, const KnownBefore& known,
@@ -74,7 +82,8 @@ struct NightResult {
   std::uint64_t since = 0;  // the night before; 0: none
   std::uint64_t epoch = 0;
   std::vector<Done> work;
-  std::size_t regressions = 0;  // cases run
+  std::size_t regressions = 0;           // cases run
+  std::size_t unjudged_regressions = 0;  // of them
   std::vector<std::string> failed_regressions;
   std::string gate = "not run";  // "passed", "failed"
   std::vector<std::string> red;  // why it is, a sentence each

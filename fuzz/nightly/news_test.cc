@@ -1,5 +1,6 @@
 #include "fuzz/nightly/news.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -70,6 +71,31 @@ TEST_F(NewsTest, WhatTheMorningMakesOfIt) {
   cause.replay = "fails otherwise";
   EXPECT_EQ(NewsOf(name, cause, failing), News::kStill);
   EXPECT_EQ(NewsOf(name, cause, gone), News::kBack);
+}
+
+// What was not judged is not gone, and stays gone where it was.
+TEST_F(NewsTest, OfACaseThatWasNotJudgedThereIsNoNews) {
+  Cause cause;
+  cause.sample = Found("writer/a", "");
+  const CauseName name = NameOf(cause.sample);
+  cause.replay =
+      ReplayText(absl::FailedPreconditionError("nothing of writer was judged"));
+  EXPECT_EQ(cause.replay, "not run: nothing of writer was judged");
+  EXPECT_EQ(NewsOf(name, cause, {{name, {1, false}}}), News::kStill);
+  EXPECT_EQ(NewsOf(name, cause, {{name, {1, true}}}), News::kGone);
+}
+
+TEST_F(NewsTest, OfSeveralFlavoursTheWorstCounts) {
+  const std::string worst_first[] = {
+      ReplayText(Outcome::kFails), ReplayText(Outcome::kFailsOtherwise),
+      ReplayText(Outcome::kPasses),
+      ReplayText(absl::UnavailableError("it does not build"))};
+  for (int a = 0; a < 4; ++a) {
+    for (int b = 0; b < 4; ++b) {
+      EXPECT_EQ(WorseReplay(worst_first[a], worst_first[b]),
+                worst_first[std::min(a, b)]);
+    }
+  }
 }
 
 TEST_F(NewsTest, AReportTellsTheNextNight) {
