@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "corpus/codec.h"
+#include "fuzz/campaign/report/markup.h"
 
 namespace mlafuzz {
 namespace {
@@ -57,7 +58,7 @@ absl::StatusOr<std::vector<Mute>> ParseMutes(absl::string_view text,
     if (line.empty() || line[0] == '#') continue;
     const auto refuse = [&](absl::string_view why) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name, ":", number, ": ", why));
+          absl::StrCat(ShownLine(name), ":", number, ": ", ShownLine(why)));
     };
     Mute mute;
     mute.key = Take("", &line);
@@ -115,7 +116,8 @@ const Mute* FindMute(const std::vector<Mute>& mutes, absl::string_view key) {
 }
 
 std::string MuteText(const Mute& mute) {
-  return absl::StrCat(mute.owner, ", until ", mute.until, ": ", mute.note);
+  return ShownLine(
+      absl::StrCat(mute.owner, ", until ", mute.until, ": ", mute.note));
 }
 
 }  // namespace mlafuzz

@@ -61,6 +61,22 @@ TEST(Mutes, AreRefusedByName) {
             std::string::npos);
 }
 
+TEST(Mutes, AreShownInOneLineOfText) {
+  const auto refused = ParseMutes(
+      std::string("a\0\x1b[31m\xff\rb until=2026-12-31 owner=x y", 41), "m",
+      kToday);
+  EXPECT_EQ(refused.status().message().find(
+                "m:1: \"a\\x00\\x1b[31m\\xff\\x0db\" is no cause; it is"),
+            0u)
+      << refused.status();
+  const auto mutes = ParseMutes(
+      "a/b until=2026-12-31 owner=J\u00f6rg so\x1b[31m\r::error::x\xff", "m",
+      kToday);
+  ASSERT_TRUE(mutes.ok()) << mutes.status();
+  EXPECT_EQ(MuteText((*mutes)[0]),
+            "J\u00f6rg, until 2026-12-31: so\\x1b[31m\\x0d::error::x\\xff");
+}
+
 TEST(Mutes, NamesAFileThatIsMissing) {
   const auto mutes = ReadMutes("/no/such/file", "file");
   EXPECT_NE(std::string(mutes.status().message()).find("/no/such/file"),

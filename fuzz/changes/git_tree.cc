@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/options.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/scratch_folder.h"
 
 namespace mlafuzz {
@@ -49,7 +50,7 @@ absl::StatusOr<std::string> Git(const std::string& folder,
   const auto said = ReadFile(complaints);
   return absl::InvalidArgumentError(absl::StrCat(
       "git ", arguments[0], ": ",
-      said.ok() ? std::string(absl::StripAsciiWhitespace(*said)) : "failed"));
+      said.ok() ? ShownLine(absl::StripAsciiWhitespace(*said)) : "failed"));
 }
 
 std::vector<std::string> Names(const std::string& zero_ended) {
@@ -74,7 +75,7 @@ absl::StatusOr<GitTree> GitTree::Open(const std::string& folder,
                       absl::StrCat(revision, "^{commit}")});
   if (!commit.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "\"", revision,
+        "\"", ShownLine(revision),
         "\" is no commit of this clone; fetch it (in GitHub Actions: "
         "fetch-depth: 0), or name another"));
   }

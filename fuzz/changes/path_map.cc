@@ -8,6 +8,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "corpus/image.h"
+#include "fuzz/campaign/report/markup.h"
 
 namespace mlafuzz {
 namespace {
@@ -73,7 +74,7 @@ absl::StatusOr<PathMap> PathMap::Parse(absl::string_view text) {
       for (const absl::string_view kernel : absl::StrSplit(words[1], ',')) {
         rule.kernels.emplace_back(kernel);
         if (!IsKernel(rule.kernels.back())) {
-          return bad(absl::StrCat("\"", kernel, "\" is no kernel"));
+          return bad(absl::StrCat("\"", ShownLine(kernel), "\" is no kernel"));
         }
       }
     }
@@ -101,7 +102,7 @@ Concerned KernelsConcerned(const PathMap& map,
         answer.known ? answer.kernels : kernels;
     concerned.insert(of.begin(), of.end());
     result.lines.push_back(absl::StrCat(
-        file, ": ",
+        ShownLine(file), ": ",
         !answer.known
             ? absl::StrCat("cannot be told, so ", absl::StrJoin(kernels, ","))
         : of.empty() ? std::string("none")

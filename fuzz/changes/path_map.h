@@ -43,7 +43,8 @@ class PathMap {
 bool GlobMatches(absl::string_view glob, absl::string_view path);
 
 // Of `kernels` those that changes to `files` may concern, in their order, and a
-// line for each file that says why.
+// line for each file that says why; its name may hold any bytes and is shown
+// escaped (ShownLine).
 struct Concerned {
   std::vector<std::string> kernels;
   std::vector<std::string> lines;

@@ -80,6 +80,10 @@ TEST(PathMap, WhatCannotBeToldIsOfAllKernels) {
   EXPECT_EQ(any.kernels, all);
   EXPECT_EQ(any.lines, (Names{"w.cu: writer",
                               "common.h: cannot be told, so writer,gather"}));
+  // Who sends a change names its files.
+  EXPECT_EQ(
+      KernelsConcerned(*map, {"docs/q\n::error file=x::\x1b\xff"}, all).lines,
+      Names{"docs/q\\x0a::error file=x::\\x1b\\xff: none"});
 }
 
 }  // namespace

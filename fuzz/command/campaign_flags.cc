@@ -21,6 +21,7 @@
 #include "fuzz/campaign/out_folder.h"
 #include "fuzz/campaign/outcome.h"
 #include "fuzz/campaign/report.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/corpus_files.h"
@@ -258,8 +259,9 @@ void MuteKnown(const CampaignOptions& options, CampaignResult& result) {
             result.known.begin(), result.known.end(),
             [&mute](const KnownCause& cause) { return cause.key == mute.key; });
     if (!met) {
-      result.notes.push_back(absl::StrCat(
-          "the mute of ", mute.key, " was not needed (", MuteText(mute), ")"));
+      result.notes.push_back(absl::StrCat("the mute of ", ShownLine(mute.key),
+                                          " was not needed (", MuteText(mute),
+                                          ")"));
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "absl/strings/str_replace.h"
 #include "corpus/codec.h"
 #include "corpus/image.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/command/environment.h"
 
 namespace mlafuzz {
@@ -18,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string OneLine(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\n", " "}});
+  return ShownLine(absl::StrReplaceAll(text, {{"\n", " "}}));
 }
 
 void ReadOne(const std::string& path, CaseArguments& all) {
-  const std::string shown = ShownPath(path);
+  const std::string shown = ShownLine(ShownPath(path));
   const auto error = [&](absl::string_view what, absl::string_view way_out) {
     all.errors.push_back(
         absl::StrCat(shown, ": ", OneLine(what), "; ", way_out));
@@ -49,7 +50,7 @@ void ReadOne(const std::string& path, CaseArguments& all) {
   if (const auto image = BuildImage(*c); !image.ok()) {
     return error(image.status().message(), "change that field");
   }
-  all.cases.push_back({shown, *c});
+  all.cases.push_back({shown, *c, bytes->size()});
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
     std::error_code error;
     if (!fs::exists(path, error)) {
       all.errors.push_back(
-          absl::StrCat(typed,
+          absl::StrCat(ShownLine(typed),
                        ": no such file or folder; a campaign's cases are in "
                        "mlafuzz-out/findings"));
       continue;
@@ -73,11 +74,21 @@ CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
     std::vector<std::string> files;
     for (fs::recursive_directory_iterator it(path, error), end;
          !error && it != end; it.increment(error)) {
-      if (it->is_regular_file(error)) files.push_back(it->path().string());
+      // A link to nothing is no case, which ReadOne says.
+      std::error_code ignored;
+      if (it->is_regular_file(ignored) || !it->exists(ignored)) {
+        files.push_back(it->path().string());
+      }
+    }
+    if (error) {
+      all.errors.push_back(absl::StrCat(
+          ShownLine(typed), ": cannot list all of its files: ", error.message(),
+          "; is it readable?"));
+      continue;
     }
     if (files.empty()) {
       all.errors.push_back(absl::StrCat(
-          typed,
+          ShownLine(typed),
           ": the folder holds no case; name a file, or a folder with "
           "*.txtpb or binary cases"));
     }
@@ -85,7 +96,8 @@ CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
     for (const std::string& file : files) {
       // What a campaign, or a person, puts beside cases.
       if (fs::path(file).filename() == "explanation.txt" ||
-          fs::path(file).extension() == ".md") {
+          fs::path(file).extension() == ".md" ||
+          fs::path(file).filename() == ".gitkeep") {
         continue;
       }
       ReadOne(file, all);

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_FUZZ_COMMAND_CASE_ARGUMENTS_H_
 #define MLAFUZZ_FUZZ_COMMAND_CASE_ARGUMENTS_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@ namespace mlafuzz {
 
 // A case that was named on the command line.
 struct NamedCase {
-  std::string path;  // as shown
+  std::string path;  // as shown, in one line
   Case message;
+  std::size_t bytes = 0;  // of the file
 };
 
 struct CaseArguments {

@@ -10,8 +10,11 @@
 #include "corpus/codec.h"
 #include "corpus/image.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/changes/git_tree.h"
 #include "fuzz/changes/path_map.h"
+#include "fuzz/command/case_arguments.h"
+#include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/nightly/news.h"
@@ -52,6 +55,29 @@ absl::StatusOr<std::vector<CaseRun>> Run(const CampaignOptions& options,
     if (!run.error().empty()) return absl::UnavailableError(run.error());
   }
   return runs;
+}
+
+// An engine passes over what is no case in silence, and a regression that is
+// not run does not pass: InvalidArgument for one that cannot be read, a note
+// for one that an engine would cut.
+absl::Status CheckRegressions(const std::string& folder,
+                              std::vector<std::string>* notes) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  if (fs::is_empty(folder, error)) return absl::OkStatus();
+  const CaseArguments stored = ReadCaseArguments({folder});
+  if (!stored.errors.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("regressions: ", stored.errors[0]));
+  }
+  for (const NamedCase& c : stored.cases) {
+    if (c.bytes <= kMaxInputBytes) continue;
+    notes->push_back(absl::StrCat("note: ", c.path, " is not run: its ",
+                                  c.bytes, " bytes are more than the engine's ",
+                                  kMaxInputBytes,
+                                  "; minimize it, or store it as binary"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -215,14 +241,19 @@ absl::Status ChangedSince::ReadRegressions(const Arguments& arguments,
   }
   // Those of the work tree run first of all: what fails there and was not known
   // is new.
-  if (here) options->corpora.push_back(path);
+  if (here) {
+    if (absl::Status s = CheckRegressions(path, &lines_); !s.ok()) {
+      return s;
+    }
+    options->corpora.push_back(path);
+  }
   std::vector<std::string> cases, names;
   std::size_t other_layouts = 0;
   for (const auto& [name, bytes] : *files) {
     const auto c = ParseCase(bytes);
     if (!c.ok() || !BuildImage(*c).ok()) {
-      lines_.push_back(absl::StrCat("note: ", name, " at ", revision_,
-                                    " is no case of this version"));
+      lines_.push_back(absl::StrCat("note: ", ShownLine(name), " at ",
+                                    revision_, " is no case of this version"));
       continue;
     }
     const Layout layout = c->pool().layout() == LAYOUT_UNSPECIFIED
@@ -233,7 +264,7 @@ absl::Status ChangedSince::ReadRegressions(const Arguments& arguments,
       continue;
     }
     cases.push_back(CanonicalBinary(*c));
-    names.push_back(name);
+    names.push_back(ShownLine(name));
   }
   if (other_layouts > 0) {
     lines_.push_back(absl::StrCat("note: ", other_layouts,

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "fuzz/campaign/options.h"
+#include "fuzz/campaign/report/markup.h"
 
 namespace mlafuzz {
 namespace {
@@ -48,7 +49,8 @@ std::string Overview() {
 }  // namespace
 
 int UsageError(absl::string_view message) {
-  std::fprintf(stderr, "mlafuzz: %s\n", std::string(message).c_str());
+  // It may quote files: a NUL would end it, and terminals obey escapes.
+  std::fprintf(stderr, "mlafuzz: %s\n", ShownText(message).c_str());
   return kExitUsage;
 }
 

@@ -32,6 +32,9 @@ Command BenchCommand();
 Command AbCommand();
 Command PowerCommand();
 Command LedgerCommand();
+// What is wrong with words that `mlafuzz ledger` would be started with; runs
+// nothing.
+absl::Status CheckLedgerWords(const std::vector<std::string>& words);
 Command SelftestCommand();
 Command InferCommand();
 Command ContractsCommand();

@@ -79,6 +79,25 @@ absl::StatusOr<int> Import(const Arguments& arguments,
     if (!stored.ok()) return stored.status();
     folders.push_back(*stored);
   }
+  std::vector<std::string> paths;
+  std::size_t skipped = 0;
+  for (const std::string& folder : folders) {
+    const CorpusFiles files = ReadCorpusFiles(folder);
+    if (!files.bad.empty()) {
+      std::printf("note: %zu of %zu files in %s are skipped: %s\n",
+                  files.bad.size(), files.files, ShownPath(folder).c_str(),
+                  BadFilesText(files).c_str());
+    }
+    skipped += files.bad.size();
+    paths.insert(paths.end(), files.good.begin(), files.good.end());
+  }
+  std::fflush(stdout);
+  if (paths.empty() && skipped > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "import: all files were skipped, ", skipped,
+        " of them; nothing was imported and no epoch begun: name a folder of "
+        "cases, as a campaign's findings or corpus/small"));
+  }
   auto state = State::OpenOrMake(CallersPath(arguments.Get("state")));
   if (!state.ok()) return state.status();
   auto newest = NewestEpoch(*state);
@@ -88,20 +107,12 @@ absl::StatusOr<int> Import(const Arguments& arguments,
     ids.assign((*newest)->epoch.cases().begin(),
                (*newest)->epoch.cases().end());
   }
-  for (const std::string& folder : folders) {
-    const CorpusFiles files = ReadCorpusFiles(folder);
-    if (!files.bad.empty()) {
-      std::printf("note: %zu of %zu files in %s are skipped: %s\n",
-                  files.bad.size(), files.files, ShownPath(folder).c_str(),
-                  BadFilesText(files).c_str());
-    }
-    for (const std::string& path : files.good) {
-      const auto c = ReadCase(path);
-      if (!c.ok()) return c.status();
-      auto id = state->Put(Kind::kCase, CanonicalBinary(*c));
-      if (!id.ok()) return id.status();
-      ids.push_back(*std::move(id));
-    }
+  for (const std::string& path : paths) {
+    const auto c = ReadCase(path);
+    if (!c.ok()) return c.status();
+    auto id = state->Put(Kind::kCase, CanonicalBinary(*c));
+    if (!id.ok()) return id.status();
+    ids.push_back(*std::move(id));
   }
   const auto epoch = StartEpoch(*state, std::move(ids));
   if (!epoch.ok()) return epoch.status();

@@ -8,6 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "corpus/codec.h"
 #include "corpus/image.h"
+#include "fuzz/campaign/report/markup.h"
 
 namespace mlafuzz {
 namespace {
@@ -46,8 +47,9 @@ CorpusFiles ReadCorpusFiles(const std::string& folder) {
     if (!it->is_regular_file(ignored)) continue;
     ++all.files;
     if (std::string why = WhyBad(it->path().string()); !why.empty()) {
-      all.bad.push_back({it->path().lexically_relative(folder).string(),
-                         absl::StrReplaceAll(why, {{"\n", " "}})});
+      all.bad.push_back(
+          {ShownLine(it->path().lexically_relative(folder).string()),
+           ShownLine(absl::StrReplaceAll(why, {{"\n", " "}}))});
     } else {
       all.good.push_back(it->path().string());
     }

@@ -13,7 +13,7 @@ inline constexpr std::size_t kMaxInputBytes = 16 << 10;
 // The files of a corpus folder, and those that an engine could not use.
 struct CorpusFiles {
   struct Bad {
-    std::string name;  // below the folder
+    std::string name;  // below the folder; as shown, in one line
     std::string why;
   };
   std::size_t files = 0;

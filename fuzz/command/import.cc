@@ -64,6 +64,10 @@ absl::StatusOr<DumpFiles> ReadFiles(const Arguments& arguments) {
   for (const auto& [flag, to] : numbers) {
     const auto number = arguments.Number(flag, 0);
     if (!number.ok()) return number.status();
+    if (*number == 0 && arguments.Has(flag)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--", flag, " needs 1 or more, got 0"));
+    }
     // Far above any of them, and far from where products of them end.
     if (*number > (1u << 31)) {
       return absl::InvalidArgumentError(

@@ -174,6 +174,13 @@ int Run(const Arguments& arguments, const std::string& typed) {
 
 }  // namespace
 
+absl::Status CheckLedgerWords(const std::vector<std::string>& words) {
+  const auto arguments = Arguments::Parse(words, LedgerCommand().flags);
+  if (!arguments.ok()) return arguments.status();
+  LedgerOptions unused;
+  return Read(*arguments, unused);
+}
+
 Command LedgerCommand() {
   return {"ledger",
           "",

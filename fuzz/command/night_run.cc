@@ -30,6 +30,42 @@
 namespace mlafuzz {
 namespace {
 
+absl::StatusOr<std::vector<NamedCase>> ReadRegressions(
+    const NightConfig& config) {
+  std::vector<std::string> paths;
+  for (const std::string& path : config.regressions()) {
+    // Nothing has ever failed yet.
+    std::error_code ignored;
+    const std::string at = CallersPath(path);
+    if (std::filesystem::is_directory(at, ignored) &&
+        std::filesystem::is_empty(at, ignored)) {
+      continue;
+    }
+    paths.push_back(path);  // read as the caller meant it
+  }
+  CaseArguments stored = ReadCaseArguments(paths);
+  if (!stored.errors.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("regressions: ", stored.errors[0]));
+  }
+  return std::move(stored.cases);
+}
+
+// Of `mlafuzz ledger`.
+std::vector<std::string> GateFlags(const LedgerGate& gate) {
+  std::vector<std::string> flags = {
+      absl::StrCat("--seeds=", std::max<std::uint64_t>(1, gate.seeds())),
+      "--engines=libfuzzer"};
+  flags.push_back(
+      gate.targets().empty()
+          ? "--core"
+          : absl::StrCat("--target=", absl::StrJoin(gate.targets(), ",")));
+  if (gate.control_cases() > 0) {
+    flags.push_back(absl::StrCat("--control-cases=", gate.control_cases()));
+  }
+  return flags;
+}
+
 class NightRun {
  public:
   NightRun(NightConfig config, std::vector<Ready> work, State state,
@@ -83,23 +119,13 @@ class NightRun {
 
   // Cases that once failed, on all work, and the known causes on theirs.
   absl::Status Replay() {
-    std::vector<std::string> paths;
-    for (const std::string& path : config_.regressions()) {
-      // Nothing has ever failed yet.
-      std::error_code ignored;
-      if (std::filesystem::is_empty(CallersPath(path), ignored)) continue;
-      paths.push_back(CallersPath(path));
-    }
-    const CaseArguments stored = ReadCaseArguments(paths);
-    if (!stored.errors.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("regressions: ", stored.errors[0]));
-    }
+    const auto stored = ReadRegressions(config_);
+    if (!stored.ok()) return stored.status();
     auto causes = CausesOf(state_, known_, night_.number());
     if (!causes.ok()) return causes.status();
     for (const Ready& work : work_) {
       std::vector<std::string> cases;
-      for (const NamedCase& c : stored.cases) {
+      for (const NamedCase& c : *stored) {
         cases.push_back(CanonicalBinary(c.message));
       }
       std::vector<const Cause*> replayed;
@@ -109,19 +135,19 @@ class NightRun {
         cases.push_back(cause.case_binary);
       }
       Say("replay",
-          absl::StrCat(work.name(), ": ", stored.cases.size(), " regressions, ",
+          absl::StrCat(work.name(), ": ", stored->size(), " regressions, ",
                        replayed.size(), " known causes"));
       if (cases.empty()) continue;
       const auto runs = RunCases(work, cases);
       if (!runs.ok()) return runs.status();
-      result_.regressions += stored.cases.size();
+      result_.regressions += stored->size();
       for (std::size_t i = 0; i < runs->size(); ++i) {
         const CaseRun& run = (*runs)[i];
-        if (i >= stored.cases.size()) {
-          Judge(*replayed[i - stored.cases.size()], run);
+        if (i >= stored->size()) {
+          Judge(*replayed[i - stored->size()], run);
         } else if (!run.failures().empty() || !run.error().empty()) {
           result_.failed_regressions.push_back(
-              absl::StrCat(work.name(), ": ", stored.cases[i].path));
+              absl::StrCat(work.name(), ": ", (*stored)[i].path));
         } else if (!Judged(run, work.kernels)) {
           ++result_.unjudged_regressions;
         }
@@ -193,18 +219,8 @@ class NightRun {
 
   absl::Status Gate() {
     if (!config_.has_ledger_gate()) return absl::OkStatus();
-    const LedgerGate& gate = config_.ledger_gate();
-    std::vector<std::string> words = {
-        "ledger",
-        absl::StrCat("--seeds=", std::max<std::uint64_t>(1, gate.seeds())),
-        "--engines=libfuzzer"};
-    words.push_back(
-        gate.targets().empty()
-            ? "--core"
-            : absl::StrCat("--target=", absl::StrJoin(gate.targets(), ",")));
-    if (gate.control_cases() > 0) {
-      words.push_back(absl::StrCat("--control-cases=", gate.control_cases()));
-    }
+    std::vector<std::string> words = GateFlags(config_.ledger_gate());
+    words.insert(words.begin(), "ledger");
     const int code = RunAs("ledger gate", words);
     if (code == kExitUsage) {
       return absl::UnavailableError("the ledger above did not run");
@@ -390,6 +406,18 @@ absl::StatusOr<Ready> MakeReady(const Work& work) {
   if (!engine.ok()) return engine.status();
   ready.engine = *std::move(engine);
   return ready;
+}
+
+absl::Status CheckGate(const NightConfig& config) {
+  if (!config.has_ledger_gate()) return absl::OkStatus();
+  const absl::Status s = CheckLedgerWords(GateFlags(config.ledger_gate()));
+  return s.ok() ? s
+                : absl::Status(s.code(),
+                               absl::StrCat("ledger_gate: ", s.message()));
+}
+
+absl::Status CheckRegressions(const NightConfig& config) {
+  return ReadRegressions(config).status();
 }
 
 std::vector<std::string> UnitWords(const State& state, const Ready& work,

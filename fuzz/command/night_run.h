@@ -26,6 +26,12 @@ struct Ready {
 // As `mlafuzz unit` reads the flags.
 absl::StatusOr<Ready> MakeReady(const Work& work);
 
+// Before a night is begun: whether `mlafuzz ledger` takes the config's gate,
+// and whether its regressions are there and can be read. InvalidArgument names
+// the field and what is wrong.
+absl::Status CheckGate(const NightConfig& config);
+absl::Status CheckRegressions(const NightConfig& config);
+
 // `mlafuzz unit` for the part of a night's units that is the shard's.
 std::vector<std::string> UnitWords(const State& state, const Ready& work,
                                    std::uint64_t night, const Shard& shard);

@@ -110,10 +110,19 @@ absl::StatusOr<int> RunNightly(const Arguments& arguments) {
     }
     work.push_back(*std::move(ready));
   }
+  const bool shard = arguments.Has("shard") || arguments.Has("shards");
+  // A night that was begun goes on with whatever config comes next, so what
+  // would end it for good is told before. A shard reads no regressions.
+  absl::Status usable = CheckGate(*config);
+  if (usable.ok() && !shard) usable = CheckRegressions(*config);
+  if (!usable.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(arguments.Get("config"), ": ", usable.message()));
+  }
   CatchStopSignals();
   auto state = StateWithEpoch(path);
   if (!state.ok()) return state.status();
-  if (arguments.Has("shard") || arguments.Has("shards")) {
+  if (shard) {
     return RunShard(arguments, work, *state);
   }
   auto night = Night::Begin(path);

@@ -228,8 +228,13 @@ absl::StatusOr<IntTable> ReadIntTable(const std::string& path,
           absl::StrCat("has ", own, " columns, --", flag, " says ", columns));
     }
     columns = own;
-  } else if (columns == 0) {
+  } else if (flag.empty()) {
     columns = 1;
+  } else if (columns == 0) {
+    return bad(
+        absl::StrCat("is raw and says no shape: say how many columns it "
+                     "has with --",
+                     flag, "=N, or save it as .npy"));
   }
   const int size = ElementBytes(table.element);
   const std::int64_t row_bytes = columns * size;

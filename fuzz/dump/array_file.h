@@ -72,9 +72,10 @@ struct IntTable {
   }
 };
 
-// `columns`: of a raw file, named by `--flag`; 0: a vector, one column. A .npy
-// file has its own and may have no other. InvalidArgument with the offset where
-// the last row ends if it is no whole one.
+// `columns`: of a raw file, named by `--flag`; with no flag the file is a
+// vector, one column. A .npy file has its own and may have no other.
+// InvalidArgument for a raw matrix whose columns nobody said (0), and with the
+// offset where the last row ends if it is no whole one.
 absl::StatusOr<IntTable> ReadIntTable(const std::string& path,
                                       std::int64_t columns,
                                       const std::string& flag);

@@ -80,6 +80,22 @@ TEST_F(DumpTest, PartsThatAgreeAreRead) {
   EXPECT_EQ(dump->request_ids, (std::vector<std::int64_t>{0, 1}));
 }
 
+TEST_F(DumpTest, ARawMatrixNeedsItsColumns) {
+  files_.table_columns = 0;
+  EXPECT_EQ(Error(), files_.block_table +
+                         ": is raw and says no shape: say how many columns it "
+                         "has with --table-columns=N, or save it as .npy");
+  files_.table_columns = 2;
+  files_.topk = 0;
+  EXPECT_TRUE(absl::StrContains(Error(), files_.slots + ": is raw and"));
+  EXPECT_TRUE(absl::StrContains(Error(), "--topk=N"));
+  files_.slots.clear();
+  EXPECT_TRUE(absl::StrContains(Error(), files_.tokens + ": is raw and"));
+  // Lengths are a vector: there is nothing to say.
+  files_.tokens.clear();
+  EXPECT_EQ(Error(), "read");
+}
+
 TEST_F(DumpTest, WithoutATableThePagesAreOneRequest) {
   DumpFiles files;
   files.page_size = 2;

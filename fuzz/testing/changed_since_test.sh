@@ -65,6 +65,18 @@ refuse '--regressions: / is not below' "${pr[@]}" --regressions=/ --kernels=writ
 refuse 'unknown target nonsense|nonsense' "${pr[@]}" --base=nonsense
 BUILD_WORKING_DIRECTORY=/ refuse '/ is in no work tree of Git' "${pr[@]}"
 
+
+# ---- a regression that cannot be run does not pass
+for junk in junk.txtpb $'q\n::error file=x::owned'; do
+  echo junk > "regressions/${junk}"
+  refuse '^mlafuzz: campaign: regressions: regressions/(junk.txtpb|q\\x0a::error file=x::owned): not a case' \
+    "${pr[@]}" --kernels=writer
+  rm "regressions/${junk}"
+done
+ln -s no-such regressions/linked.txtpb
+refuse 'regressions/linked.txtpb: .*cannot open' "${pr[@]}" --kernels=writer
+rm regressions/linked.txtpb
+
 # ---- nothing changed: nothing is run, and that is said
 expect 0 'changed since main .*: 0 files skipped: no change concerns writer; nothing was run' \
   "${pr[@]}" "${known[@]}" --target=mutant:nope-stale-tail
@@ -97,6 +109,11 @@ git checkout -q csrc/writer.cu
 echo "words" >> docs/words.md
 expect 0 'docs/words.md: none skipped: no change concerns writer,convert' \
   "${pr[@]}" "${both[@]}"
+name=$'docs/q\n::error file=x::owned\x1b[31m\xff.md'
+touch "${name}"
+expect 0 'docs/q\\x0a::error file=x::owned\\x1b\[31m\\xff.md: none +docs/words.md: none' \
+  "${pr[@]}" "${both[@]}"
+rm "${name}"
 expect 1 'kernels are those of --kernels.*known: writer-tail' \
   "${pr[@]}" "${both[@]}" --kernels=writer,convert
 echo 'csrc/* writter' > bad-paths

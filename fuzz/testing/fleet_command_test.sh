@@ -33,6 +33,9 @@ expect 2 'needs import, stats, prune or export, got "prun"; nearest: prune' \
 expect 2 'no-such is no folder' corpus import --state=state no-such
 mkdir somebodys && touch somebodys/letter
 expect 2 'somebodys: is no state' corpus import --state=somebodys
+expect 2 'import: all files were skipped, 1 of them' \
+  corpus import --state=state somebodys
+[[ ! -e state ]] || { echo "FAILED: a state of nothing"; failed=1; }
 mkdir later && echo 'mlafuzz state 2' > later/mlafuzz-state
 expect 2 'later: .* is of a later version' corpus stats --state=later
 

@@ -110,6 +110,15 @@ expect 2 'footer584.bin: is torn: 35 pages of 41984 bytes end at offset' \
   import --layout=row656 --page-size=64 footer584.bin
 expect 2 'torn.bin: is torn: 39 pages of 41984 bytes end at offset 1637376, 40984 bytes follow' \
   import --layout=row656 --page-size=64 torn.bin
+raw=(import --layout=row656 --page-size=64 row656.bin)
+expect 2 'table.bin: is raw and says no shape: .* --table-columns=N' \
+  "${raw[@]}" --block-table=table.bin
+expect 2 '--table-columns needs 1 or more, got 0' \
+  "${raw[@]}" --block-table=table.bin --table-columns=0
+expect 2 'tokens.bin: is raw and says no shape: .* --topk=N' \
+  "${raw[@]}" "${request[@]}" --token-indices=tokens.bin
+expect 2 'tokens.bin: is raw and says no shape: .* --topk=N' \
+  "${raw[@]}" --slot-indices=tokens.bin
 [[ ! -e mlafuzz-import ]] || { echo "FAILED: cases of a refused dump"; failed=1; }
 
 # ---- what is right passes, what is wrong is caught

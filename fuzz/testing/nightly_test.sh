@@ -59,6 +59,18 @@ done
 
 # ---- a wrong kernel is news once, a right one too, and so is a relapse
 build writer_stale_tail
+# What would end a night half way is told before there is one.
+config state 'ledger_gate { targets: "mutant:nosuch" }'
+night 2 '^mlafuzz: nightly: night.txtpb: ledger_gate: .*mutant:nosuch'
+config state 'ledger_gate { seeds: 10001 }'
+night 2 '^mlafuzz: nightly: night.txtpb: ledger_gate: --seeds needs 1 to 10000'
+config state 'regressions: "no-such"'
+night 2 '^mlafuzz: nightly: night.txtpb: regressions: no-such: no such file'
+echo junk > "${work}/junk.txtpb"
+config state 'regressions: "junk.txtpb"'
+night 2 '^mlafuzz: nightly: night.txtpb: regressions: junk.txtpb: not a case'
+[[ ! -e "${work}/state" ]] || { echo "FAILED: a night was begun"; failed=1; }
+config state ""
 night 1 'night 1 .*new: +writer-tail-tail-unchanged.* minimal case: .*RED: new causes: 1'
 night 1 'new since night 0: +writer-tail-tail-unchanged' --since=last
 night 0 'night 2 .*new: nothing.*still failing: +writer-tail-tail-unchanged.*since night 1; its case: fails; found again tonight'

@@ -77,6 +77,28 @@ std::string ShownText(absl::string_view bytes) {
   return text;
 }
 
+std::string ShownLine(absl::string_view bytes) {
+  std::string text;
+  text.reserve(bytes.size());
+  while (!bytes.empty()) {
+    std::uint32_t character = 0;
+    const std::size_t size = FirstCharacter(bytes, &character);
+    const std::size_t taken = size == 0 ? 1 : size;
+    if (size == 0 || !IsShown(character) || character == '\n' ||
+        character == '\t') {
+      for (const char c : bytes.substr(0, taken)) {
+        absl::StrAppend(
+            &text, "\\x",
+            absl::Hex(static_cast<unsigned char>(c), absl::kZeroPad2));
+      }
+    } else {
+      absl::StrAppend(&text, bytes.substr(0, taken));
+    }
+    bytes.remove_prefix(taken);
+  }
+  return text;
+}
+
 std::string MarkupText(absl::string_view bytes) {
   std::string out;
   for (const char c : ShownText(bytes)) {

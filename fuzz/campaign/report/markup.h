@@ -14,6 +14,10 @@ namespace mlafuzz {
 // turns the direction of text becomes U+FFFD.
 std::string ShownText(absl::string_view bytes);
 
+// For names: one line. What ShownText replaces, line ends and tabs become \xNN,
+// a byte each, as in kernels' messages.
+std::string ShownLine(absl::string_view bytes);
+
 // For text and for attributes in double quotes, of HTML and of XML.
 std::string MarkupText(absl::string_view bytes);
 

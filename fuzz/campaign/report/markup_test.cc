@@ -22,6 +22,17 @@ TEST(Markup, ShowsWhatIsNoText) {
   EXPECT_EQ(ShownText("\x7f"), "\uFFFD");
 }
 
+TEST(Markup, KeepsANameInOneLine) {
+  EXPECT_EQ(ShownLine("csrc/gr\u00f6\u00dfe 1.cu"),
+            "csrc/gr\u00f6\u00dfe 1.cu");
+  EXPECT_EQ(ShownLine("q\n::error file=x::owned/w.cu"),
+            "q\\x0a::error file=x::owned/w.cu");
+  EXPECT_EQ(ShownLine(absl::string_view("a\0b\r\t\x1b[31m\xff", 11)),
+            "a\\x00b\\x0d\\x09\\x1b[31m\\xff");
+  EXPECT_EQ(ShownLine("a\u202eb\u0085"), "a\\xe2\\x80\\xaeb\\xc2\\x85");
+  EXPECT_EQ(ShownLine("\xe2\x82"), "\\xe2\\x82");
+}
+
 TEST(Markup, EscapesForHtmlAndXml) {
   EXPECT_EQ(MarkupText("</td><script>alert('x')</script>\" onload=\"&amp;"),
             "&lt;/td&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&quot; "
