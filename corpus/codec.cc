@@ -40,10 +40,12 @@ class HexPrinter : public google::protobuf::TextFormat::FastFieldValuePrinter {
 void RegisterHex(google::protobuf::TextFormat::Printer& printer) {
   for (const auto* field :
        {SetBits::descriptor()->FindFieldByName("bits"),
+        SetBits::descriptor()->FindFieldByName("low"),
         Values::descriptor()->FindFieldByName("bits"),
         Fill::descriptor()->FindFieldByName("byte"),
         Decode::descriptor()->FindFieldByName("softmax_scale_bits"),
-        Decode::descriptor()->FindFieldByName("sink_bits")}) {
+        Decode::descriptor()->FindFieldByName("sink_bits"),
+        Gather::descriptor()->FindFieldByName("tensor_scale_bits")}) {
     // The printer takes ownership.
     printer.RegisterFieldValuePrinter(field, new HexPrinter);
   }
@@ -129,10 +131,14 @@ void CanonicaliseSet(google::protobuf::RepeatedPtrField<Set>& list) {
   for (auto& [at, set] : by_place) *list.Add() = std::move(set);
 }
 
-void CanonicaliseValues(Values& v) {
+void CanonicaliseValues(Values& v, DType dtype = BF16) {
   if (v.pattern() != Values::CONSTANT) v.clear_bits();
   if (v.pattern() == Values::ZERO || v.pattern() == Values::CONSTANT) {
     v.clear_seed();
+  }
+  if (dtype != F32 || v.pattern() == Values::ZERO) v.clear_low_seed();
+  if (dtype != F32) {
+    for (SetBits& set : *v.mutable_set()) set.clear_low();
   }
   CanonicaliseSet(*v.mutable_set());
 }
@@ -181,13 +187,13 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
       MLAFUZZ_PLAIN(w, kv_c_row_stride,
                     w.latent_dim() ? w.latent_dim() : latent);
       MLAFUZZ_PLAIN(w, k_pe_row_stride, w.pe_dim());
-      if (w.has_kv_c()) CanonicaliseValues(*w.mutable_kv_c());
+      if (w.has_kv_c()) CanonicaliseValues(*w.mutable_kv_c(), w.input());
       if (w.pe_dim() == 0) {
         w.clear_k_pe();
         w.clear_k_pe_row_stride();
         w.clear_k_pe_offset();
       }
-      if (w.has_k_pe()) CanonicaliseValues(*w.mutable_k_pe());
+      if (w.has_k_pe()) CanonicaliseValues(*w.mutable_k_pe(), w.input());
       if (w.kv_c().ByteSizeLong() == 0) w.clear_kv_c();
       if (w.k_pe().ByteSizeLong() == 0) w.clear_k_pe();
       break;
@@ -213,6 +219,12 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
         c.mutable_request_ids()->clear_seed();
       }
       if (c.request_ids().ByteSizeLong() == 0) c.clear_request_ids();
+      // A missing one is -1; that of the first says that there is a workspace.
+      auto& prefill = *c.mutable_prefill_request_ids();
+      const int least = c.prefill_workspace_starts_size() > 0 ? 0 : 1;
+      while (prefill.size() > least && prefill.Get(prefill.size() - 1) == -1) {
+        prefill.RemoveLast();
+      }
       break;
     }
     case Step::kDecode: {

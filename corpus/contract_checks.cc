@@ -144,9 +144,10 @@ absl::Status CheckContract(const Contract& declared) {
   if (absl::Status s = Walk(declared, ""); !s.ok()) return s;
   const WriterContract& writer = declared.writer();
   for (const int input : writer.inputs()) {
-    if (input == BF16 || input == F16) continue;
-    return Bad("writer.inputs", DType_Name(input),
-               "is none of BF16, F16, the inputs of which a rule is known");
+    if (input == BF16 || input == F16 || input == F32) continue;
+    return Bad(
+        "writer.inputs", DType_Name(input),
+        "is none of BF16, F16, F32, the inputs of which a rule is known");
   }
   if (writer.floor() == WriterContract::FLOOR_NONE &&
       writer.floor_bits() != 0) {

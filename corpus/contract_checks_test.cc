@@ -51,9 +51,9 @@ TEST(ContractChecks, EachFieldHasItsRange) {
         0u)
         << error;
   }
-  EXPECT_EQ(Error("writer { inputs: [BF16, F32] }"),
-            "writer.inputs: F32 is none of BF16, F16, the inputs of which a "
-            "rule is known");
+  EXPECT_EQ(Error("writer { inputs: [BF16, I32] }"),
+            "writer.inputs: I32 is none of BF16, F16, F32, the inputs of which "
+            "a rule is known");
 }
 
 TEST(ContractChecks, ValuesHaveNames) {

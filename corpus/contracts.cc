@@ -1,5 +1,6 @@
 #include "corpus/contracts.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -101,6 +102,7 @@ Contract MakeBuiltin() {
     w.add_host_checks(static_cast<WriterCheck>(check));
   }
   w.set_slots_past_pool(WriterContract::PAST_POOL_UNCHECKED);
+  w.set_fp32_values(WriterContract::FP32_AS_THEY_ARE);
   GatherContract& g = *c.mutable_gather();
   g.add_lengths(GatherContract::FROM_STARTS);
   g.add_lengths(GatherContract::SEQ_LENS);
@@ -117,6 +119,8 @@ Contract MakeBuiltin() {
   g.set_ue8m0_last(LAST_IS_NAN);
   g.set_code_loads(GatherContract::LOADS_EXACT);
   g.set_scale_rows(GatherContract::SCALE_ROWS_OWN);
+  g.set_rows(GatherContract::ROWS_UPCONVERTED);
+  g.set_byte_rows(GatherContract::BYTES_OF_TOKEN);
   for (int check = GATHER_CHECK_DST_COLUMNS; check <= GATHER_CHECK_OVERLAP;
        ++check) {
     g.add_host_checks(static_cast<GatherCheck>(check));
@@ -130,6 +134,8 @@ Contract MakeBuiltin() {
   v.set_order(ConvertContract::IN_PLACE);
   v.set_width_multiple(1);
   v.set_requests(ConvertContract::REQUESTS_UNCHECKED);
+  v.set_workspace(ConvertContract::WORKSPACE_UNKNOWN);
+  v.set_pages(ConvertContract::PAGES_OF_POOL);
   v.add_host_checks(CONVERT_CHECK_WIDTH);
   v.add_host_checks(CONVERT_CHECK_TOKENS);
   DecodeContract& d = *c.mutable_decode();
@@ -145,6 +151,7 @@ Contract MakeBuiltin() {
   d.set_extra(DecodeContract::EXTRA_READ);
   d.set_extra_length(DecodeContract::EXTRA_LENGTH_MASKED);
   d.set_rope_values(DecodeContract::ROPE_IN_VALUES);
+  d.set_lengths_demand(DecodeContract::LENGTHS_OPTIONAL);
   d.add_pe_dims(64);
   d.add_pe_dims(0);
   for (int check = DECODE_CHECK_PE_DIM; check <= DECODE_CHECK_ALIGNMENT;
@@ -260,15 +267,50 @@ bool RuleApplies(Layout layout, absl::string_view field) {
     return token.copied;
   }
   if (field == "gather.scale" || field == "gather.product" ||
-      field == "gather.nan" || field == "gather.codes") {
+      field == "gather.nan" || field == "gather.codes" ||
+      field == "gather.rows") {
     return !token.copied;
   }
+  if (field == "gather.byte_rows") return token.split() && !token.copied;
   // A UE8M0 scale is a power of two, whatever the writer means it to be. By it
   // a quotient and a product with its reciprocal are the same; so is the scale
   // of every 16-bit amax, divided by 448 or not: 448 times fp32(1 / 448) is 1.
   if (field == "writer.scale" || field == "writer.scale_division" ||
       field == "writer.code_division") {
     return !token.ue8m0();
+  }
+  return true;
+}
+
+bool RuleApplies(const Contract& contract, absl::string_view field) {
+  if (!RuleApplies(contract.layout(), field)) return false;
+  if (field == "writer.fp32_values") {
+    return std::find(contract.writer().inputs().begin(),
+                     contract.writer().inputs().end(),
+                     F32) != contract.writer().inputs().end();
+  }
+  // Other values of these take calls that this kernel is never given.
+  if (field == "gather.rows") return false;
+  const GatherContract::Rows rows = contract.gather().rows();
+  if (field == "gather.byte_rows") {
+    return rows == GatherContract::ROWS_BYTES &&
+           TokenLayoutOf(contract.layout()).split();
+  }
+  if (rows == GatherContract::ROWS_BYTES &&
+      (field == "gather.nope_tail" || field == "gather.scale" ||
+       field == "gather.product" || field == "gather.nan" ||
+       field == "gather.codes" || absl::StartsWith(field, "gather.ue8m0_"))) {
+    return false;
+  }
+  if (rows == GatherContract::ROWS_ONE_SCALE &&
+      (field == "gather.nope_tail" || field == "gather.scale")) {
+    return false;
+  }
+  if (field == "convert.workspace") {
+    return contract.convert().workspace() != ConvertContract::WORKSPACE_UNKNOWN;
+  }
+  if (field == "convert.pages") {
+    return contract.convert().pages() != ConvertContract::PAGES_OF_POOL;
   }
   return true;
 }
@@ -317,6 +359,11 @@ bool ValueApplies(Layout layout, const std::string& field, int value) {
       (field == "qk.scale_rule" || field == "v.scale_rule")) {
     return value == ReaderSide::SCALE_RAW || value == ReaderSide::SCALE_ONE;
   }
+  // These are not rules, but that none is known.
+  if (field == "convert.workspace") {
+    return value != ConvertContract::WORKSPACE_UNKNOWN;
+  }
+  if (field == "convert.pages") return value != ConvertContract::PAGES_OF_POOL;
   return true;
 }
 
@@ -329,7 +376,7 @@ void AppendNeighbours(const Contract& base, const std::string& message,
     const FieldDescriptor* field = rules->GetDescriptor()->field(i);
     if (field->is_repeated()) continue;
     const std::string name = absl::StrCat(message, ".", field->name());
-    if (!RuleApplies(base.layout(), name)) continue;
+    if (!RuleApplies(base, name)) continue;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_ENUM) {
       const int declared = reflection->GetEnumValue(*rules, field);
       const google::protobuf::EnumDescriptor* type = field->enum_type();

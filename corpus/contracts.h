@@ -25,6 +25,9 @@ Contract BuiltinContract(Layout layout);
 // Whether a field ("writer.tail") is a rule for caches of this layout. One that
 // is not has no neighbours.
 bool RuleApplies(Layout layout, absl::string_view field);
+// And for a kernel of this contract: what becomes of fp32 values is no rule
+// where none are taken, nor is a scale where bytes are copied.
+bool RuleApplies(const Contract& contract, absl::string_view field);
 
 // vLLM's kernels as read at 00eb0c87 (writer generation W1, newer gather).
 Contract VllmContract();

@@ -249,22 +249,27 @@ class Builder {
     const int size = DTypeSize(dtype);
     tensor.misalignment = static_cast<std::size_t>(offset) * size % 256;
     const std::int64_t count = std::min(rows, used_rows) * columns;
-    const std::vector<std::uint16_t> bits =
-        ExpandValues(values, dtype == F16 ? F16 : BF16, count, tile);
-    const std::int64_t row_step = tensor.strides[0] * size;
-    for (std::int64_t row = 0; row * columns < count; ++row) {
-      std::uint8_t* to = tensor.bytes.data() + row * row_step;
-      const std::uint16_t* from = bits.data() + row * columns;
-      if (size == 2) {
-        std::memcpy(to, from, columns * 2);
-        continue;
-      }
-      for (std::int64_t i = 0; i < columns; ++i) {  // fp32 of the same value
-        const std::uint32_t wide = std::uint32_t{from[i]} << 16;
-        std::memcpy(to + 4 * i, &wide, 4);
-      }
+    if (size == 2) {
+      CopyRows(ExpandValues(values, dtype == F16 ? F16 : BF16, count, tile),
+               columns, tensor);
+    } else {
+      CopyRows(ExpandFp32Values(values, count, tile), columns, tensor);
     }
     return absl::OkStatus();
+  }
+
+  // Rows without gaps into those of a tensor.
+  template <typename T>
+  static void CopyRows(const std::vector<T>& from, std::int64_t columns,
+                       Tensor& tensor) {
+    const auto count = static_cast<std::int64_t>(from.size());
+    for (std::int64_t row = 0; row * columns < count; ++row) {
+      std::memcpy(
+          tensor.bytes.data() +
+              row * tensor.strides[0] * static_cast<std::int64_t>(sizeof(T)),
+          from.data() + row * columns,
+          static_cast<std::size_t>(columns) * sizeof(T));
+    }
   }
 
   absl::Status BuildWrite(const std::string& where, const Write& w,
@@ -411,7 +416,7 @@ class Builder {
 
   absl::Status BuildConvert(const std::string& where, const Convert& c,
                             StepImage& out) {
-    out.tensors.reserve(5);
+    out.tensors.reserve(7);
     const Indices& indices = c.token_indices();
     const std::int64_t rows = indices.rows();
     const std::int64_t width = indices.width();
@@ -454,7 +459,31 @@ class Builder {
       (*count)->shape = {rows, 0};
       (*count)->strides = {1, 1};
     }
-    return absl::OkStatus();
+    return AddWorkspace(where, c, requests, out);
+  }
+
+  // The prefill request of each row, and where prefill requests begin.
+  absl::Status AddWorkspace(const std::string& where, const Convert& c,
+                            std::int64_t rows, StepImage& out) {
+    if (c.prefill_request_ids_size() == 0 &&
+        c.prefill_workspace_starts_size() == 0) {
+      return absl::OkStatus();
+    }
+    if (c.prefill_request_ids_size() > rows) {
+      return Bad(
+          where + ".convert.prefill_request_ids",
+          absl::StrCat(c.prefill_request_ids_size(), " for ", rows, " rows"));
+    }
+    std::vector<std::int32_t> ids(c.prefill_request_ids().begin(),
+                                  c.prefill_request_ids().end());
+    ids.resize(static_cast<std::size_t>(rows), -1);
+    if (absl::Status s =
+            AddList<std::int32_t>(out, TensorId::kPrefillIds, I32, ids);
+        !s.ok()) {
+      return s;
+    }
+    return AddList<std::int32_t>(out, TensorId::kPrefillStarts, I32,
+                                 c.prefill_workspace_starts());
   }
 
   // A tensor [queries, heads, columns] with these strides; 0: dense. Heads lie
@@ -678,6 +707,10 @@ const char* TensorName(TensorId id) {
       return "extra_indices";
     case TensorId::kExtraLengths:
       return "extra_lengths";
+    case TensorId::kPrefillIds:
+      return "prefill_request_ids";
+    case TensorId::kPrefillStarts:
+      return "prefill_workspace_starts";
   }
   return "?";
 }

@@ -27,8 +27,8 @@ const char* DTypeName(DType dtype);
 
 // The tensors of a call, beside the pool.
 enum class TensorId {
-  kKvC,              // [rows, the layout's codes] 16-bit, in
-  kKPe,              // [rows, pe_dim] 16-bit, in; absent when pe_dim is 0
+  kKvC,              // [rows, the layout's codes] 16-bit or f32, in
+  kKPe,              // [rows, pe_dim], same type, in; absent when pe_dim is 0
   kSlotMapping,      // [tokens] i64, in
   kDst,              // [dst_rows, the layout's values] bf16, out; u8 if copied
   kBlockTable,       // [rows, columns] i32, in
@@ -50,6 +50,8 @@ enum class TensorId {
   kExtraCache,       // [pages, page_size, token] u8, in; may be absent
   kExtraIndices,     // [queries, width] i32, in; with kExtraCache
   kExtraLengths,     // [queries] i32, in; may be absent
+  kPrefillIds,       // [tokens] i32, in; may be absent
+  kPrefillStarts,    // [prefill requests] i32, in; with kPrefillIds
 };
 // "kv_c", "k_pe", "slot_mapping", ...
 const char* TensorName(TensorId id);

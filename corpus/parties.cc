@@ -91,11 +91,13 @@ std::string Reader(const std::string& qk, const std::string& v,
                       decode, " arithmetic { ", arithmetic, "}");
 }
 
-// FlashInfer's DSv4: the matrix units take the scale bytes of the logits, a
-// shift of the exponent those of the values (model/scale_convert.cuh).
+// FlashInfer's DSv4: lengths are mandatory (those of sliding windows); the
+// matrix units take the scale bytes of the logits, a shift of the exponent
+// those of the values (model/scale_convert.cuh).
 std::string Dsv4Reader(const std::string& splits) {
   return absl::StrCat(
-      "v { ue8m0_zero: ZERO_IS_ZERO ue8m0_last: LAST_IS_INF } arithmetic { ",
+      "v { ue8m0_zero: ZERO_IS_ZERO ue8m0_last: LAST_IS_INF } decode { "
+      "lengths_demand: LENGTHS_DEMANDED } arithmetic { ",
       kFlashInferArithmetic, kOnePass, splits, "}");
 }
 

@@ -263,6 +263,28 @@ std::vector<std::uint16_t> ExpandValues(const Values& values, DType dtype,
   return out;
 }
 
+std::vector<std::uint32_t> ExpandFp32Values(const Values& values,
+                                            std::uint64_t count, int tile) {
+  const std::vector<std::uint16_t> upper =
+      ExpandValues(values, BF16, count, tile);
+  const ValueGenerator lower(values.low_seed());
+  std::vector<std::uint32_t> out(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    out[i] = std::uint32_t{upper[i]} << 16;
+    const std::uint32_t magnitude = upper[i] & 0x7fff;
+    // Neither zero, which has a sign alone, nor Inf or NaN.
+    if (values.low_seed() != 0 && magnitude != 0 && magnitude < 0x7f80) {
+      out[i] |= static_cast<std::uint32_t>(lower.Word(i)) & 0xffff;
+    }
+  }
+  for (const SetBits& set : values.set()) {
+    if (set.at() < count) {
+      out[set.at()] = (set.bits() & 0xffff) << 16 | (set.low() & 0xffff);
+    }
+  }
+  return out;
+}
+
 std::vector<std::int64_t> ExpandIntegers(const Integers& list,
                                          std::uint64_t count, std::uint64_t n) {
   std::vector<std::int64_t> out;

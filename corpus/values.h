@@ -27,6 +27,12 @@ std::vector<std::uint16_t> ExpandValues(const Values& values, DType dtype,
                                         std::uint64_t count,
                                         int tile = kTileValues);
 
+// The same of an fp32 tensor, as fp32 patterns: upper halves as of BF16, lower
+// halves from low_seed, or those of the overrides.
+std::vector<std::uint32_t> ExpandFp32Values(const Values& values,
+                                            std::uint64_t count,
+                                            int tile = kTileValues);
+
 // `count` integers of the list in the domain [0, n): see Integers. n = 0 gives
 // zeros for generated entries.
 std::vector<std::int64_t> ExpandIntegers(const Integers& list,

@@ -51,6 +51,35 @@ TEST(Values, OneByOneIsTheSameAsAll) {
   }
 }
 
+// The upper halves are those of bf16; zeros, infinities and NaN have no others.
+TEST(Values, Fp32HasLowerHalvesOfItsOwn) {
+  Values v = Make(Values::SPECIALS, 3);
+  for (const std::uint32_t bits : ExpandFp32Values(v, 300)) {
+    EXPECT_EQ(bits & 0xffff, 0u);
+  }
+  v.set_low_seed(7);
+  auto* set = v.add_set();
+  set->set_at(5);
+  set->set_bits(0x3f80);
+  set->set_low(0x1234);
+  const auto upper = ExpandValues(v, BF16, 300);
+  const auto all = ExpandFp32Values(v, 300);
+  int low = 0;
+  std::uint64_t digest = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i] >> 16, upper[i]) << i;
+    const std::uint32_t magnitude = upper[i] & 0x7fff;
+    if (magnitude == 0 || magnitude >= 0x7f80) {
+      EXPECT_EQ(all[i] & 0xffff, 0u) << i;
+    }
+    low += (all[i] & 0xffff) != 0;
+    digest = (digest ^ all[i]) * 0x100000001b3u;
+  }
+  EXPECT_EQ(all[5], 0x3f801234u);
+  EXPECT_GT(low, 200);
+  EXPECT_EQ(digest, 7332865084464564177u);
+}
+
 TEST(Values, SetReplacesAndIgnoresWhatIsOutside) {
   Values v;
   auto* set = v.add_set();

@@ -85,6 +85,8 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
           .seq_starts = Find(TensorId::kSeqStarts),
           .nope = step_.step->gather().nope(),
           .dst_scales = Find(TensorId::kDstScales),
+          .tensor_scale =
+              std::bit_cast<float>(step_.step->gather().tensor_scale_bits()),
       };
       return target->Gather(args, context);
     }
@@ -96,6 +98,8 @@ CallResult CallArgs::Call(Target* target, const LaunchContext& context) const {
           .token_indices = Find(TensorId::kTokenIndices),
           .out = Find(TensorId::kOut),
           .valid_count = Find(TensorId::kValidCount),
+          .prefill_ids = Find(TensorId::kPrefillIds),
+          .prefill_starts = Find(TensorId::kPrefillStarts),
       };
       return target->ConvertIndices(args, context);
     }

@@ -12,6 +12,7 @@
 #include "kernels/layouts/mutants/mutants.h"
 #include "kernels/mutants/mutants.h"
 #include "kernels/mutants/variants.h"
+#include "kernels/workspace.h"
 #include "kernels/writers.h"
 
 namespace mlafuzz {
@@ -37,9 +38,10 @@ const std::vector<CompiledTarget>& CompiledTargets() {
       }
     }
     all->push_back(Compacting());
-    for (const auto targets :
-         {WriterTargets, LayoutTargets, Mutants, OtherWriterMutants,
-          CompactingMutants, LayoutMutants}) {
+    all->push_back(Workspace());
+    for (const auto targets : {WriterTargets, LayoutTargets, RowGatherTargets,
+                               Mutants, OtherWriterMutants, CompactingMutants,
+                               WorkspaceMutants, LayoutMutants}) {
       for (const CompiledTarget& target : targets()) all->push_back(target);
     }
     for (const auto decodes : {DecodeMutants, DecodeControls}) {

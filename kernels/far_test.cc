@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -219,6 +220,33 @@ TEST(Far, GathersReadWhereTheyShould) {
     Calls calls = MakeCalls(GatherText(t.layout));
     CopyPages(calls, memory);
     const TargetSet set = test::Targets(t.target);
+    Target* target = set.For(Kernel::kGather);
+    ASSERT_EQ(CallNear(calls, target).status, CallStatus::kOk);
+    const CallResult far = CallFar(calls, target, memory);
+    ASSERT_EQ(far.status, CallStatus::kOk) << far.message;
+    EXPECT_EQ(calls.near_data, calls.far_data);
+    EXPECT_EQ(PagesDiffer(calls, memory), "");
+  }
+}
+
+TEST(Far, GathersWithoutTileScalesReadWhereTheyShould) {
+  for (const auto& [name, pool, gather] :
+       {std::array{"builtin:byte-gather", "", "output: U8 dst_columns: 656"},
+        std::array{"builtin:dsv4-byte-gather", "layout: DSV4_FOOTER_584",
+                   "output: U8 dst_columns: 584"},
+        std::array{"builtin:one-scale-gather", "row_bytes: 576",
+                   "tensor_scale_bits: 0x40400000"}}) {
+    SCOPED_TRACE(name);
+    const SparseMemory memory;
+    MLAFUZZ_NEEDS_ADDRESS_SPACE(memory);
+    Calls calls = MakeCalls(
+        std::string("pool { page_size: 2 pages: 4 fill { kind: RANDOM_BYTES "
+                    "seed: 3 } ") +
+        pool + " } steps { gather { dst_rows: 8 workspace_starts: 0 " + gather +
+        " block_table { rows: 1 columns: 4 pages { values: [3, 0, 2, 1] } } } "
+        "}");
+    CopyPages(calls, memory);
+    const TargetSet set = test::Targets(name);
     Target* target = set.For(Kernel::kGather);
     ASSERT_EQ(CallNear(calls, target).status, CallStatus::kOk);
     const CallResult far = CallFar(calls, target, memory);

@@ -77,14 +77,17 @@ bool HasRope(const WriteArgs& args) {
 
 }  // namespace
 
-std::string WhyRefuseWrite(const WriteArgs& args) {
+namespace {
+
+std::string CheckWrite(const WriteArgs& args, bool fp32) {
   MLAFUZZ_RETURN_IF_REFUSED(CheckLayout(args.layout));
   if (args.kv_c == nullptr || args.kv_c->ndim != 2) {
     return "kv_c must have 2 dimensions";
   }
   const DLTensor& kv_c = *args.kv_c;
-  if (!Is(kv_c, kBf16) && !Is(kv_c, kFp16)) {
-    return absl::StrCat("kv_c must be bf16 or f16, got ", Name(kv_c.dtype));
+  if (fp32 ? !Is(kv_c, kFp32) : !Is(kv_c, kBf16) && !Is(kv_c, kFp16)) {
+    return absl::StrCat("kv_c must be ", fp32 ? "f32" : "bf16 or f16", ", got ",
+                        Name(kv_c.dtype));
   }
   if (kv_c.shape[1] != kLatent) {
     return absl::StrCat("kv_lora_rank must be ", kLatent, ", got ",
@@ -117,6 +120,15 @@ std::string WhyRefuseWrite(const WriteArgs& args) {
     MLAFUZZ_RETURN_IF_REFUSED(WantAligned("k_pe", *args.k_pe, 4));
   }
   return "";
+}
+
+}  // namespace
+
+std::string WhyRefuseWrite(const WriteArgs& args) {
+  return CheckWrite(args, /*fp32=*/false);
+}
+std::string WhyRefuseFp32Write(const WriteArgs& args) {
+  return CheckWrite(args, /*fp32=*/true);
 }
 
 std::string WhyRefuseGather(const GatherArgs& args) {
@@ -198,9 +210,11 @@ std::string WhyRefuseConvert(const ConvertArgs& args,
 kernels::WriterParams ToParams(const WriteArgs& args) {
   kernels::WriterParams params{};
   params.kv_c = As<const std::uint16_t>(args.kv_c);
+  if (Is(*args.kv_c, kFp32)) params.kv_c_fp32 = As<const float>(args.kv_c);
   params.kv_c_row_stride = args.kv_c->strides[0];
   if (HasRope(args)) {
     params.k_pe = As<const std::uint16_t>(args.k_pe);
+    if (Is(*args.k_pe, kFp32)) params.k_pe_fp32 = As<const float>(args.k_pe);
     params.k_pe_row_stride = args.k_pe->strides[0];
   }
   params.slots = As<const std::int64_t>(args.slot_mapping);
@@ -231,6 +245,8 @@ kernels::GatherParams ToParams(const GatherArgs& args) {
   params.seq_lens = As<const std::int32_t>(args.seq_lens);
   params.seq_starts = As<const std::int32_t>(args.seq_starts);
   params.nope = args.nope;
+  params.tensor_scale = args.tensor_scale;
+  params.token_bytes = args.cache->shape[2];
   return params;
 }
 
@@ -248,6 +264,8 @@ kernels::ConvertParams ToParams(const ConvertArgs& args) {
   params.out_row_stride = args.out->strides[0];
   params.valid_count = As<std::int32_t>(args.valid_count);
   params.page_size = args.page_size;
+  params.prefill_ids = As<const std::int32_t>(args.prefill_ids);
+  params.prefill_starts = As<const std::int32_t>(args.prefill_starts);
   return params;
 }
 

@@ -21,6 +21,8 @@ namespace mlafuzz {
 // cache row other than 656 bytes; fewer source rows than slots; kv_c rows off
 // 16 bytes, k_pe rows off 4, cache rows off 8; overlapping rows or pages.
 std::string WhyRefuseWrite(const WriteArgs& args);
+// The same for kernels that take fp32, and neither bf16 nor fp16.
+std::string WhyRefuseFp32Write(const WriteArgs& args);
 
 // Refuses: a layout other than FP8_DS_MLA; dst not bf16, not 576 columns wide,
 // rows off 16 bytes or overlapping; a cache row other than 656 bytes or off 8;

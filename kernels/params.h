@@ -22,6 +22,9 @@ struct WriterParams {
   bool fp16;                     // kv_c is fp16, else bf16
   std::uint64_t timing;          // simt::Perturb()
   bool pow2_scale;               // the scale is 2^ceil of max(amax / 448, 1e-4)
+  // kv_c and k_pe once more, where they are fp32; strides as above.
+  const float* kv_c_fp32;
+  const float* k_pe_fp32;
 };
 
 // Rows of the pool into a bf16 workspace.
@@ -42,6 +45,8 @@ struct GatherParams {
   std::int64_t page_size;    // rows
   std::uint64_t timing;      // simt::Perturb()
   bool nope;                 // the rows carry no rope: the tail is zero
+  float tensor_scale;        // of the whole cache; 0: none given
+  std::int64_t token_bytes;  // the cache's last dimension
 };
 
 // Token numbers of requests into slots of the pool.
@@ -58,6 +63,9 @@ struct ConvertParams {
   std::int64_t tokens_row_stride;
   std::int64_t out_row_stride;
   std::int64_t page_size;  // rows
+  // Null: no workspace.
+  const std::int32_t* prefill_ids;
+  const std::int32_t* prefill_starts;
 };
 
 }  // namespace mlafuzz::kernels

@@ -92,7 +92,8 @@ typedef struct MlafuzzGather {
   int32_t nope;               /* non-zero: the rows carry no rope */
   DLTensor* cache;            /* [pages, page_size, bytes a token: 656] uint8 */
   DLTensor* dst;              /* [rows, values of the layout: 576] bfloat16; of
-                                 an indexer's cache its codes, uint8; written */
+                                 an indexer's cache its codes, uint8; where bytes
+                                 are copied [rows, bytes a token] uint8; written */
   DLTensor* block_table;      /* [requests, columns] int32 */
   DLTensor* workspace_starts; /* [requests] int32: first row in dst; of an
                                  indexer's cache [requests + 1], with the end */
@@ -100,6 +101,7 @@ typedef struct MlafuzzGather {
   DLTensor* seq_starts;       /* [requests] int32 or null */
   DLTensor* dst_scales;       /* [rows, scales a token] float32 of an indexer's
                                  cache, else null; written */
+  float tensor_scale;         /* of the whole cache; 0: none given */
 } MlafuzzGather;
 
 /* Convert token indices of requests to slots of the pool. */
@@ -111,6 +113,10 @@ typedef struct MlafuzzConvert {
   DLTensor* token_indices; /* [tokens, width] int32; -1: none */
   DLTensor* out;           /* [tokens, width] int32; written */
   DLTensor* valid_count;   /* [tokens] int32 or null; written */
+  /* Of each token its prefill request, -1 for those of decodes; and where
+   * prefill requests begin in a workspace. Both null: no workspace. */
+  DLTensor* prefill_request_ids;      /* [tokens] int32 or null */
+  DLTensor* prefill_workspace_starts; /* [prefill requests] int32 or null */
 } MlafuzzConvert;
 
 /* Sparse attention over chosen rows. */

@@ -46,14 +46,15 @@ struct WriteArgs {
 struct GatherArgs {
   Layout layout;
   const DLTensor* cache;
-  const DLTensor* dst;               // [rows, values] bf16, or codes uint8
-  const DLTensor* block_table;       // [requests, columns] int32
+  const DLTensor* dst;          // [rows, values] bf16, or codes or bytes uint8
+  const DLTensor* block_table;  // [requests, columns] int32
   const DLTensor* workspace_starts;  // [requests] int32, or one more
   const DLTensor* seq_lens;          // [requests] int32 or null
   const DLTensor* seq_starts;        // [requests] int32 or null
   bool nope;                         // the rows carry no rope
   // [rows, tiles] float32, of layouts whose codes are copied; else null.
   const DLTensor* dst_scales = nullptr;
+  float tensor_scale = 0;  // of the whole cache; 0: none given
 };
 
 struct ConvertArgs {
@@ -63,6 +64,10 @@ struct ConvertArgs {
   const DLTensor* token_indices;  // [tokens, width] int32
   const DLTensor* out;            // [tokens, width] int32
   const DLTensor* valid_count;    // [tokens] int32 or null
+  // [tokens] int32: the token's prefill request, or -1; and where prefill
+  // requests begin in a workspace, [prefill requests] int32. Both or neither.
+  const DLTensor* prefill_ids = nullptr;
+  const DLTensor* prefill_starts = nullptr;
 };
 
 struct DecodeArgs {

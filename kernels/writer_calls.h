@@ -21,6 +21,15 @@ inline std::string WhyRefuseRopeWrite(const WriteArgs& args) {
   return why;
 }
 
+// What WhyRefuseFp32Write() does, and rows without rope.
+inline std::string WhyRefuseFp32RopeWrite(const WriteArgs& args) {
+  std::string why = WhyRefuseFp32Write(args);
+  if (why.empty() && (args.k_pe == nullptr || args.k_pe->shape[1] == 0)) {
+    why = "pe_dim must be 64, got 0";
+  }
+  return why;
+}
+
 // And fp16.
 inline std::string WhyRefuseFusedWrite(const WriteArgs& args) {
   std::string why = WhyRefuseRopeWrite(args);
@@ -40,10 +49,13 @@ CallResult CallWriterBy16(const WriteArgs& args, const LaunchContext& context) {
       params, StreamOf(context), {context.schedule}));
 }
 
-template <class Policy, bool kPow2Scale = false>
+// `kFp32`: takes fp32 values, else bf16.
+template <class Policy, bool kPow2Scale = false, bool kFp32 = false>
 CallResult CallFusedWriter(const WriteArgs& args,
                            const LaunchContext& context) {
-  if (std::string why = WhyRefuseFusedWrite(args); !why.empty()) {
+  if (std::string why =
+          kFp32 ? WhyRefuseFp32RopeWrite(args) : WhyRefuseFusedWrite(args);
+      !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
   kernels::WriterParams params = ToParams(args);

@@ -23,6 +23,13 @@ Contract TritonContract() {
   return contract;
 }
 
+Contract TritonFp32Contract() {
+  Contract contract = TritonContract();
+  contract.mutable_writer()->clear_inputs();
+  contract.mutable_writer()->add_inputs(F32);
+  return contract;
+}
+
 }  // namespace
 
 std::vector<CompiledTarget> WriterTargets() {
@@ -40,6 +47,17 @@ std::vector<CompiledTarget> WriterTargets() {
        .kernels = {.write = CallFusedWriter<kernels::FusedWriterPolicy, true>},
        .pow2_scale = true,
        .contract = TritonContract},
+      {.name = "builtin:triton-fp32",
+       .what = "DeepSeek-V3.2's fused store of the fp32 values of its norm",
+       .kernels = {.write = CallFusedWriter<kernels::FusedWriterPolicy, false,
+                                            /*kFp32=*/true>},
+       .contract = TritonFp32Contract},
+      {.name = "builtin:triton-fp32-pow2",
+       .what = "the same, power-of-two scales",
+       .kernels = {.write = CallFusedWriter<kernels::FusedWriterPolicy, true,
+                                            /*kFp32=*/true>},
+       .pow2_scale = true,
+       .contract = TritonFp32Contract},
   };
 }
 

@@ -14,13 +14,18 @@ struct ConvertedIndex {
   enum class Kind {
     kSlot,          // `slot`
     kInvalid,       // names no slot under the contract
-    kOutsideTable,  // the rule reads outside the table's storage
+    kOutsideTable,  // the rule reads outside the storage of the table, or of
+                    // the workspace's starts
   };
   Kind kind;
-  std::int64_t slot = 0;    // page * page_size + token % page_size, not wrapped
+  // page * page_size + token % page_size, not wrapped; of a workspace its row.
+  std::int64_t slot = 0;
+  bool in_workspace = false;
   std::int64_t page = 0;    // the table's entry
   std::int64_t column = 0;  // token / page_size, toward zero
-  std::int64_t entry = 0;   // element of the table; with kSlot, kOutsideTable
+  // Element of the table, or of the workspace's starts; with kSlot,
+  // kOutsideTable.
+  std::int64_t entry = 0;
 };
 
 // The index rules of a contract bound to one step's tensors.
@@ -29,14 +34,27 @@ class IndexConverter {
   IndexConverter(const ConvertContract& contract, const PoolImage& pool,
                  const StepImage& step);
 
-  // `request` is the row's request id, `token` an element of token_indices.
-  ConvertedIndex Convert(std::int64_t request, std::int32_t token) const;
+  // `request` is the request id of `row`, `token` an element of token_indices.
+  ConvertedIndex Convert(std::int64_t row, std::int64_t request,
+                         std::int32_t token) const;
+
+  // Of a row, under a contract that knows of a workspace; -1: it goes by the
+  // block table.
+  std::int64_t PrefillRequest(std::int64_t row) const;
 
  private:
+  // Where `token` of a row of this prefill request lies.
+  ConvertedIndex InWorkspace(std::int64_t row, std::int64_t prefill,
+                             std::int32_t token) const;
+
   ConvertContract::Negative negative_;
   ConvertContract::TableColumns table_columns_;
   ConvertContract::Requests requests_;
+  ConvertContract::Workspace workspace_;
+  ConvertContract::Pages pages_;
   Storage<std::int32_t> table_;
+  Storage<std::int32_t> prefill_ids_;
+  Storage<std::int32_t> prefill_starts_;
   std::int64_t page_size_;
   std::int64_t rows_;
   std::int64_t columns_;

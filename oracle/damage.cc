@@ -71,13 +71,12 @@ std::vector<std::uint8_t> SettleScales(const PoolImage& pool, Bytes expected,
   return out;
 }
 
-std::vector<std::uint8_t> SettleValues(const RowLayout& layout,
-                                       const Tensor& dst, Bytes expected,
-                                       Bytes got) {
+// Columns of codes come first.
+std::vector<std::uint8_t> SettleValues(std::int64_t codes, const Tensor& dst,
+                                       Bytes expected, Bytes got) {
   std::vector<std::uint8_t> out(got.begin(), got.end());
-  if (layout.copied) return out;
-  const std::int64_t columns =
-      std::min<std::int64_t>(dst.shape[1], layout.codes);
+  if (DTypeSize(dst.dtype) != 2) return out;
+  const std::int64_t columns = std::min<std::int64_t>(dst.shape[1], codes);
   for (std::int64_t row = 0; row < dst.shape[0]; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       const std::size_t at =
@@ -169,8 +168,9 @@ bool Matches(const Contract& contract, const CaseImage& image, int step,
     std::vector<std::uint8_t> settled;
     Bytes got = after.outputs[i];
     if (s.kernel == Kernel::kGather && LeavesValueNanOpen(contract)) {
-      settled = SettleValues(LayoutOf(image.pool.layout), s.tensors[i],
-                             expected.outputs[i], got);
+      settled = SettleValues(
+          DstShapeOf(contract.gather(), LayoutOf(image.pool.layout)).codes,
+          s.tensors[i], expected.outputs[i], got);
       got = settled;
       if (Equal(expected.outputs[i], got)) continue;
     }
@@ -352,12 +352,14 @@ class Assessor {
     const std::vector<std::uint8_t>& want = expected_.outputs[index];
     rest_.assign(after_.outputs[index].begin(), after_.outputs[index].end());
     if (LeavesValueNanOpen(contract_)) {
-      rest_ = SettleValues(layout_, dst, want, after_.outputs[index]);
+      rest_ = SettleValues(DstShapeOf(contract_.gather(), layout_).codes, dst,
+                           want, after_.outputs[index]);
     }
     const bool nope = step_.step != nullptr && step_.step->gather().nope();
-    const std::int64_t element = layout_.copied ? 1 : 2;
+    const DstShape shape = DstShapeOf(contract_.gather(), layout_);
+    const std::int64_t element = shape.element;
     std::vector<std::uint8_t> owned(static_cast<std::size_t>(dst.shape[0]), 0);
-    if (DTypeSize(dst.dtype) == element && dst.shape[1] == layout_.columns()) {
+    if (DTypeSize(dst.dtype) == element && dst.shape[1] == shape.columns) {
       ForEachGatherRow(contract_.gather(), pool_, step_,
                        [&](const GatherRow& row) {
                          if (row.source == GatherRow::Source::kSlot) {
@@ -371,21 +373,21 @@ class Assessor {
       const std::int64_t at = element * row * dst.strides[0];
       std::uint8_t* got = rest_.data() + at;
       const std::size_t size =
-          static_cast<std::size_t>(element * layout_.columns());
+          static_cast<std::size_t>(element * shape.columns);
       if (std::memcmp(got, want.data() + at, size) == 0) continue;
       ++damage_.wrong_rows;
       if (std::memcmp(got, dst.bytes.data() + at, size) == 0) {
         Count(&damage_.missing_rows, index, at);
       } else {
-        for (int column = 0; column < layout_.columns(); ++column) {
+        for (std::int64_t column = 0; column < shape.columns; ++column) {
           const std::int64_t i = element * column;
           if (std::memcmp(got + i, want.data() + at + i,
                           static_cast<std::size_t>(element)) == 0) {
             continue;
           }
-          Region* region = column < layout_.codes ? &damage_.values
-                           : nope                 ? &damage_.gather_tail
-                                                  : &damage_.gather_rope;
+          Region* region = column < shape.codes ? &damage_.values
+                           : nope               ? &damage_.gather_tail
+                                                : &damage_.gather_rope;
           Count(region, index, at + i);
         }
       }

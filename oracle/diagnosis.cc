@@ -657,7 +657,9 @@ class Diagnostician {
     const std::int64_t column =
         at / DTypeSize(tensor.dtype) % tensor.strides[0];
     if (column >= tensor.shape[1]) return nullptr;
-    if (column < layout_.codes) return "values-only";
+    if (column < oracle::DstShapeOf(contract_.gather(), layout_).codes) {
+      return "values-only";
+    }
     return step_.step != nullptr && step_.step->gather().nope() ? "tail"
                                                                 : "rope-only";
   }
@@ -722,7 +724,11 @@ class Diagnostician {
 
   // The cache row's raw bytes stand in dst.
   std::int64_t DstRowsThatRepeatInput(bool wrong) const {
-    if (layout_.copied) return 0;  // that is what it is to do
+    // That is what it is to do.
+    if (layout_.copied ||
+        contract_.gather().rows() == GatherContract::ROWS_BYTES) {
+      return 0;
+    }
     const int index = IndexOf(TensorId::kDst);
     const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
     const std::size_t size = static_cast<std::size_t>(layout_.codes);

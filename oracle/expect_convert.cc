@@ -103,14 +103,15 @@ void ExpectConvert(const ConvertContract& contract, const PoolImage& pool,
     for (std::int64_t i = 0; i < width; ++i) {
       const std::int32_t token = token_of[row * indices->strides[0] + i];
       const ConvertedIndex index =
-          converter.Convert(request_of[row * requests->strides[0]], token);
+          converter.Convert(row, request_of[row * requests->strides[0]], token);
       if (token >= 0) ++non_negative;
       if (index.kind == ConvertedIndex::Kind::kInvalid) {
         if (!compacts) put_invalid(i);
         continue;
       }
       ++valid_count;
-      // int32 arithmetic wraps; past 2^31 slots the case is unspecified.
+      // int32 arithmetic wraps. Where that is no rule, past 2^31 slots the case
+      // is unspecified.
       const Entry entry = {
           static_cast<std::int32_t>(static_cast<std::uint32_t>(index.slot)),
           index.kind == ConvertedIndex::Kind::kOutsideTable};

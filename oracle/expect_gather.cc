@@ -52,6 +52,65 @@ std::int64_t RowsOutside(const GatherContract& contract, const PoolImage& pool,
   return outside;
 }
 
+// Byte of the pool at which a gather that copies bytes reads byte 0 of a row.
+std::int64_t AtPitch(const PoolImage& pool, std::int64_t slot) {
+  return pool.offset + slot / pool.page_size * pool.page_stride +
+         slot % pool.page_size * pool.token_stride();
+}
+
+// A gather of rows that are bytes, or codes under one scale.
+void ExpectOtherRows(const GatherContract& contract, const PoolImage& pool,
+                     const StepImage& step,
+                     absl::Span<const std::uint8_t> pool_before,
+                     Expectation* result) {
+  const int dst_index = TensorIndex(step, TensorId::kDst);
+  if (dst_index < 0) return;
+  const RowLayout& layout = LayoutOf(pool.layout);
+  const Tensor& dst = step.tensors[dst_index];
+  std::vector<std::uint8_t>& out = result->outputs[dst_index];
+  out = dst.bytes;
+  const DstShape shape = DstShapeOf(contract, layout);
+  if (DTypeSize(dst.dtype) != shape.element || dst.shape[1] != shape.columns ||
+      pool.row_bytes != RowBytesOf(contract, layout)) {
+    return;
+  }
+  result->outside_writes += RowsOutside(contract, pool, step, dst.shape[0]);
+  const std::int64_t pool_bytes = static_cast<std::int64_t>(pool_before.size());
+  const bool bytes = contract.rows() == GatherContract::ROWS_BYTES;
+  const bool at_pitch =
+      bytes && contract.byte_rows() == GatherContract::BYTES_AT_PITCH;
+  const Upconverter convert(contract);
+  const float scale =
+      std::bit_cast<float>(step.step->gather().tensor_scale_bits());
+  ForEachGatherRow(contract, pool, step, [&](const GatherRow& row) {
+    const std::int64_t to = row.row * dst.strides[0] * shape.element;
+    const std::int64_t size = shape.columns * shape.element;
+    if (to < 0 || to + size > static_cast<std::int64_t>(out.size())) return;
+    const bool known = row.source == GatherRow::Source::kSlot;
+    const std::int64_t from = known ? AtPitch(pool, row.slot) : -1;
+    if (from < 0 || from + pool.row_bytes > pool_bytes) {
+      if (row.source != GatherRow::Source::kSkipped) {
+        result->unsettled.push_back(
+            {.tensor = dst_index, .begin = to, .end = to + size});
+      }
+      return;
+    }
+    std::uint8_t* values = out.data() + to;
+    if (!bytes) {
+      for (std::int64_t i = 0; i < shape.columns; ++i) {
+        StoreBytes(convert.Value(
+                       pool_before[static_cast<std::size_t>(from + i)], scale),
+                   values + 2 * i);
+      }
+    } else if (at_pitch) {
+      std::copy_n(pool_before.begin() + from, size, values);
+    } else {
+      LoadToken(layout, PlaceOf(pool, row.slot), pool_before.data(), values);
+    }
+    result->written += size;
+  });
+}
+
 // A gather that copies: codes [rows, codes] uint8, scales [rows, tiles] fp32.
 void ExpectCopies(const GatherContract& contract, const PoolImage& pool,
                   const StepImage& step,
@@ -121,6 +180,11 @@ void ExpectGather(const GatherContract& contract, const PoolImage& pool,
   const RowLayout& layout = LayoutOf(pool.layout);
   if (layout.copied) {
     ExpectCopies(contract, pool, step, pool_before, result);
+    return;
+  }
+  if (contract.rows() == GatherContract::ROWS_BYTES ||
+      contract.rows() == GatherContract::ROWS_ONE_SCALE) {
+    ExpectOtherRows(contract, pool, step, pool_before, result);
     return;
   }
   const int dst_index = TensorIndex(step, TensorId::kDst);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstring>
 
+#include "oracle/bf16.h"
 #include "oracle/expect_parts.h"
 #include "oracle/layout.h"
 #include "oracle/layouts/ue8m0.h"
@@ -25,7 +26,9 @@ class RowWriter {
         kv_c_(step.Find(TensorId::kKvC)),
         k_pe_(step.Find(TensorId::kKPe)),
         latent_(kv_c_),
-        rope_(k_pe_) {}
+        rope_(k_pe_),
+        latent_fp32_(kv_c_),
+        rope_fp32_(k_pe_) {}
 
   // False, and nothing written, if the source has no such row.
   bool Write(std::int64_t token, std::uint8_t* row) const {
@@ -42,11 +45,17 @@ class RowWriter {
       }
       return true;
     }
-    // Bit copy, NaN payloads included.
+    // Bit copy, NaN payloads included; of fp32 its bf16.
     const std::int64_t first = token * k_pe_->strides[0];
     const std::int64_t values = std::min<std::int64_t>(pe_dim, layout_.rope);
     for (std::int64_t i = 0; i < values; ++i) {
-      if (rope_.Has(first + i)) StoreBytes(rope_[first + i], tail + 2 * i);
+      if (k_pe_->dtype == F32) {
+        if (!rope_fp32_.Has(first + i)) continue;
+        StoreBytes(Bf16FromFloat(rope_fp32_[first + i], Rounding::kNearestEven),
+                   tail + 2 * i);
+      } else if (rope_.Has(first + i)) {
+        StoreBytes(rope_[first + i], tail + 2 * i);
+      }
     }
     return true;
   }
@@ -72,6 +81,7 @@ class RowWriter {
   bool WriteLatent(std::int64_t token, std::uint8_t* codes,
                    std::uint8_t* scales) const {
     const std::int64_t first = token * kv_c_->strides[0];
+    if (kv_c_->dtype == F32) return WriteFp32Latent(first, codes, scales);
     if (!latent_.Has(first) || !latent_.Has(first + layout_.codes - 1)) {
       return false;
     }
@@ -90,6 +100,28 @@ class RowWriter {
     return true;
   }
 
+  bool WriteFp32Latent(std::int64_t first, std::uint8_t* codes,
+                       std::uint8_t* scales) const {
+    if (!latent_fp32_.Has(first) ||
+        !latent_fp32_.Has(first + layout_.codes - 1)) {
+      return false;
+    }
+    std::array<float, kMaxTile> x;
+    for (int tile = 0; tile < layout_.tiles(); ++tile) {
+      const std::size_t n = static_cast<std::size_t>(layout_.tile);
+      for (std::size_t i = 0; i < n; ++i) {
+        x[i] = quantiser_.Fp32Input(latent_fp32_[first + tile * layout_.tile +
+                                                 static_cast<std::int64_t>(i)]);
+      }
+      const absl::Span<const float> values(x.data(), n);
+      const float scale = quantiser_.TileScale(quantiser_.TileAmax(values));
+      quantiser_.TileCodes(values, scale,
+                           absl::MakeSpan(codes + tile * layout_.tile, n));
+      StoreScale(scale, scales + tile * layout_.scale_bytes);
+    }
+    return true;
+  }
+
   const RowLayout& layout_;
   const Quantiser quantiser_;
   const WriterContract::Tail tail_;
@@ -97,6 +129,8 @@ class RowWriter {
   const Tensor* k_pe_;
   const Storage<std::uint16_t> latent_;
   const Storage<std::uint16_t> rope_;
+  const Storage<float> latent_fp32_;
+  const Storage<float> rope_fp32_;
 };
 
 // What two tokens of the plan store both.
@@ -145,8 +179,10 @@ void ExpectWrite(const WriterContract& contract, const PoolImage& pool,
                  absl::Span<const std::uint8_t> pool_before,
                  Expectation* result) {
   const Tensor* kv_c = step.Find(TensorId::kKvC);
-  // Of 16-bit inputs alone is a rule known.
-  if (kv_c == nullptr || DTypeSize(kv_c->dtype) != 2) return;
+  // Of 16-bit inputs and of fp32 is a rule known.
+  if (kv_c == nullptr || (DTypeSize(kv_c->dtype) != 2 && kv_c->dtype != F32)) {
+    return;
+  }
   const WritePlan plan = PlanWrites(contract, pool, step);
   result->outside_writes = plan.outside;
   if (plan.rows.empty()) return;

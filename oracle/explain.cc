@@ -198,13 +198,27 @@ class Explainer {
     const std::int64_t tile =
         is_code ? byte / layout_.tile
                 : (byte - layout_.scales_at) / layout_.scale_bytes;
-    const oracle::Storage<std::uint16_t> source(&kv_c);
-    std::vector<std::uint16_t> x;
-    for (int i = 0; i < layout_.tile; ++i) {
-      x.push_back(source[token * kv_c.strides[0] + tile * layout_.tile + i]);
-    }
     const oracle::Quantiser quantiser(rules);
-    const float amax = quantiser.TileAmax(kv_c.dtype, x);
+    const std::int64_t first = token * kv_c.strides[0] + tile * layout_.tile;
+    std::vector<std::uint32_t> x;  // patterns
+    float amax;
+    if (kv_c.dtype == F32) {
+      const oracle::Storage<std::uint32_t> source(&kv_c);
+      std::vector<float> values;
+      for (int i = 0; i < layout_.tile; ++i) {
+        x.push_back(source[first + i]);
+        values.push_back(quantiser.Fp32Input(std::bit_cast<float>(x.back())));
+      }
+      amax = quantiser.TileAmax(values);
+    } else {
+      const oracle::Storage<std::uint16_t> source(&kv_c);
+      std::vector<std::uint16_t> bits;
+      for (int i = 0; i < layout_.tile; ++i) {
+        bits.push_back(source[first + i]);
+        x.push_back(bits.back());
+      }
+      amax = quantiser.TileAmax(kv_c.dtype, bits);
+    }
     const std::int64_t scale_at =
         at.ByteAt(layout_, layout_.scales_at + tile * layout_.scale_bytes);
     const std::uint32_t want =
@@ -225,8 +239,10 @@ class Explainer {
           "  input kv_c[%d, %d]: %s 0x%04x (%.9g); code expected 0x%02x (%g), "
           "got 0x%02x (%g)\n",
           token, byte, DTypeName(kv_c.dtype), x[i],
-          oracle::InputValue(kv_c.dtype, x[i]), want_code, CodeValue(want_code),
-          got_code, CodeValue(got_code));
+          kv_c.dtype == F32 ? std::bit_cast<float>(x[i])
+                            : oracle::InputValue(
+                                  kv_c.dtype, static_cast<std::uint16_t>(x[i])),
+          want_code, CodeValue(want_code), got_code, CodeValue(got_code));
       absl::StrAppend(text, "  rules writer.code_division: ",
                       WriterContract::CodeDivision_Name(rules.code_division()),
                       ", writer.code_rounding: ",
@@ -286,6 +302,28 @@ class Explainer {
                       GatherContract::CodeLoads_Name(rules.code_loads()),
                       ", gather.scale_rows: ",
                       GatherContract::ScaleRows_Name(rules.scale_rows()), "\n");
+      return;
+    }
+    if (rules.rows() == GatherContract::ROWS_BYTES) {
+      absl::StrAppend(
+          text, "  byte ", column, " of the row; rules gather.rows: ",
+          GatherContract::Rows_Name(rules.rows()), ", gather.byte_rows: ",
+          GatherContract::ByteRows_Name(rules.byte_rows()), "\n");
+      return;
+    }
+    if (rules.rows() == GatherContract::ROWS_ONE_SCALE) {
+      const std::int64_t at = image_.pool.RowAt(source.slot) + column;
+      if (at >= static_cast<std::int64_t>(before_.size())) return;
+      const std::uint8_t code = before_[static_cast<std::size_t>(at)];
+      absl::StrAppendFormat(
+          text, "  code 0x%02x (%g), tensor_scale %.9g\n", code,
+          CodeValue(code),
+          std::bit_cast<float>(step_.step->gather().tensor_scale_bits()));
+      absl::StrAppend(
+          text,
+          "  rules gather.rows: ", GatherContract::Rows_Name(rules.rows()),
+          ", gather.product: ", GatherContract::Product_Name(rules.product()),
+          "\n");
       return;
     }
     oracle::TokenBytes token;
@@ -350,11 +388,20 @@ class Explainer {
     const std::int32_t token = token_of[row * tokens.strides[0] + column];
     const oracle::ConvertedIndex index =
         oracle::IndexConverter(rules, image_.pool, step_)
-            .Convert(request_of[row], token);
+            .Convert(row, request_of[row], token);
     absl::StrAppend(text, "  token_indices[", row, ", ", column, "]: ", token,
                     ", request ", request_of[row], ", table column ",
                     index.column);
-    if (index.kind == oracle::ConvertedIndex::Kind::kSlot) {
+    if (const oracle::Storage<std::int32_t> prefill(
+            step_.Find(TensorId::kPrefillIds));
+        prefill.Has(row)) {
+      absl::StrAppend(text, ", prefill request ", prefill[row],
+                      " (convert.workspace: ",
+                      ConvertContract::Workspace_Name(rules.workspace()), ")");
+    }
+    if (index.in_workspace) {
+      absl::StrAppend(text, ", row ", index.slot, " of the workspace");
+    } else if (index.kind == oracle::ConvertedIndex::Kind::kSlot) {
       absl::StrAppend(text, ", page ", index.page, ", slot ", index.slot);
     } else {
       absl::StrAppend(text, ", names no slot");

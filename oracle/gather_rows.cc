@@ -18,6 +18,24 @@ std::int64_t FloorMod(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
+DstShape DstShapeOf(const GatherContract& contract, const RowLayout& layout) {
+  if (layout.copied) return {layout.codes, 1, layout.codes, U8};
+  switch (contract.rows()) {
+    case GatherContract::ROWS_BYTES:
+      return {layout.row_bytes, 1, layout.row_bytes, U8};
+    case GatherContract::ROWS_ONE_SCALE:
+      return {kOneScaleCodes, 2, kOneScaleCodes, BF16};
+    default:
+      return {layout.columns(), 2, layout.codes, BF16};
+  }
+}
+
+std::int64_t RowBytesOf(const GatherContract& contract,
+                        const RowLayout& layout) {
+  return contract.rows() == GatherContract::ROWS_ONE_SCALE ? kOneScaleCodes
+                                                           : layout.row_bytes;
+}
+
 std::int64_t RequestCount(const StepImage& step) {
   const std::int64_t starts = Length(step.Find(TensorId::kWorkspaceStarts));
   return step.Find(TensorId::kDstScales) == nullptr

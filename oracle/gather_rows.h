@@ -7,6 +7,7 @@
 #include "absl/functional/function_ref.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
+#include "oracle/layout.h"
 
 namespace mlafuzz::oracle {
 
@@ -19,6 +20,22 @@ struct GatherRequest {
   std::int64_t tasks;        // pages that a launch needs for it
   std::int64_t done_rows;    // rows that its launched tasks cover
 };
+
+// What a row of dst holds under a contract.
+struct DstShape {
+  std::int64_t columns;
+  std::int64_t element;  // bytes of one
+  std::int64_t codes;    // columns that come of codes, or are bytes; then rope
+  DType dtype;
+};
+DstShape DstShapeOf(const GatherContract& contract, const RowLayout& layout);
+
+// Codes of a row under one scale for the whole cache, and nothing else.
+inline constexpr std::int64_t kOneScaleCodes = 576;
+
+// Bytes of a row as a contract takes it: the cache tensor's last dimension.
+std::int64_t RowBytesOf(const GatherContract& contract,
+                        const RowLayout& layout);
 
 // Requests of a gather: entries of workspace_starts, one less where codes are
 // copied, as the last entry is the end of the last request there.

@@ -130,15 +130,16 @@ std::vector<ByteRange> OutsideReads(const Contract& contract,
   std::vector<ByteRange> ranges;
   const int table = IndexOf(step, TensorId::kBlockTable);
   if (table < 0 || pool.page_size <= 0) return ranges;
-  const auto add_entry = [&](std::int64_t entry) {
+  const int starts = IndexOf(step, TensorId::kPrefillStarts);
+  const auto add_entry = [&](int tensor, std::int64_t entry) {
     if (ranges.size() >= kMostReads) return;
     ranges.push_back(
-        {.tensor = table, .begin = 4 * entry, .end = 4 * entry + 4});
+        {.tensor = tensor, .begin = 4 * entry, .end = 4 * entry + 4});
   };
   if (step.kernel == Kernel::kGather) {
     ForEachGatherRow(contract.gather(), pool, step, [&](const GatherRow& row) {
       if (row.source == GatherRow::Source::kOutsideTable) {
-        add_entry(row.entry);
+        add_entry(table, row.entry);
       } else if (row.source == GatherRow::Source::kOutsidePool &&
                  ranges.size() < kMostReads) {
         // Of int32 pages: no overflow.
@@ -166,11 +167,10 @@ std::vector<ByteRange> OutsideReads(const Contract& contract,
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t i = 0; i < tokens->shape[1]; ++i) {
         const ConvertedIndex index =
-            converter.Convert(request_of[row * requests->strides[0]],
+            converter.Convert(row, request_of[row * requests->strides[0]],
                               token_of[row * tokens->strides[0] + i]);
-        if (index.kind == ConvertedIndex::Kind::kOutsideTable) {
-          add_entry(index.entry);
-        }
+        if (index.kind != ConvertedIndex::Kind::kOutsideTable) continue;
+        add_entry(index.in_workspace ? starts : table, index.entry);
       }
     }
   }

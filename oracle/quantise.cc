@@ -49,7 +49,14 @@ Quantiser::Quantiser(const WriterContract& c)
       nan_(c.nan()),
       inf_(c.inf()),
       negative_zero_(c.negative_zero()),
-      fp16_amax_(c.fp16_amax()) {}
+      fp16_amax_(c.fp16_amax()),
+      fp32_values_(c.fp32_values()) {}
+
+float Quantiser::Fp32Input(float x) const {
+  return fp32_values_ == WriterContract::FP32_THROUGH_BF16
+             ? Bf16Value(Bf16FromFloat(x, Rounding::kNearestEven))
+             : x;
+}
 
 float Quantiser::TileAmax(DType input,
                           absl::Span<const std::uint16_t> x) const {
@@ -58,10 +65,17 @@ float Quantiser::TileAmax(DType input,
     for (std::uint16_t bits : x) largest = std::max(largest, bits);
     return static_cast<float>(largest);
   }
+  std::array<float, kMaxTile> values;
+  const std::size_t n = std::min(x.size(), kMaxTile);
+  for (std::size_t i = 0; i < n; ++i) values[i] = InputValue(input, x[i]);
+  return TileAmax(absl::MakeConstSpan(values.data(), n));
+}
+
+float Quantiser::TileAmax(absl::Span<const float> x) const {
   float amax = 0;
   bool nan = false;
-  for (std::uint16_t bits : x) {
-    const float magnitude = std::fabs(InputValue(input, bits));
+  for (const float value : x) {
+    const float magnitude = std::fabs(value);
     if (std::isnan(magnitude)) {
       nan = true;
     } else if (magnitude == kInfinity &&
@@ -96,9 +110,17 @@ float Quantiser::TileScale(float amax) const {
 
 void Quantiser::TileCodes(DType input, absl::Span<const std::uint16_t> x,
                           float scale, absl::Span<std::uint8_t> codes) const {
+  std::array<float, kMaxTile> values;
+  const std::size_t n = std::min(x.size(), kMaxTile);
+  for (std::size_t i = 0; i < n; ++i) values[i] = InputValue(input, x[i]);
+  TileCodes(absl::MakeConstSpan(values.data(), n), scale, codes);
+}
+
+void Quantiser::TileCodes(absl::Span<const float> x, float scale,
+                          absl::Span<std::uint8_t> codes) const {
   std::array<float, kMaxTile> quotients;
   const std::size_t n = std::min(x.size(), kMaxTile);
-  for (std::size_t i = 0; i < n; ++i) quotients[i] = InputValue(input, x[i]);
+  for (std::size_t i = 0; i < n; ++i) quotients[i] = x[i];
   if (code_division_ == WriterContract::CODE_RECIPROCAL) {
     const float reciprocal = 1.0f / scale;
     for (std::size_t i = 0; i < n; ++i) {

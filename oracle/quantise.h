@@ -26,9 +26,15 @@ class Quantiser {
   // 0x7FFFFFFF.
   float TileScale(float amax) const;
 
+  // The same of values that are fp32, after what Fp32Values says of them.
+  float TileAmax(absl::Span<const float> x) const;
+  float Fp32Input(float x) const;
+
   // x.size() codes of a tile under `scale`. A quotient that is NaN though its
   // input is not (Inf / Inf, 0 / 0) takes the code of NaN.
   void TileCodes(DType input, absl::Span<const std::uint16_t> x, float scale,
+                 absl::Span<std::uint8_t> codes) const;
+  void TileCodes(absl::Span<const float> x, float scale,
                  absl::Span<std::uint8_t> codes) const;
 
  private:
@@ -42,6 +48,7 @@ class Quantiser {
   WriterContract::Inf inf_;
   WriterContract::NegativeZero negative_zero_;
   WriterContract::Fp16Amax fp16_amax_;
+  WriterContract::Fp32Values fp32_values_;
 };
 
 // 2^ceil(log2(x)) of a non-negative x, exact for subnormals too; zero, infinity

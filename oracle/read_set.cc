@@ -36,6 +36,25 @@ void MarkGathered(const GatherContract& contract, const CaseImage& image,
   oracle::ForEachGatherRow(
       contract, image.pool, step, [&](const oracle::GatherRow& row) {
         if (row.source != oracle::GatherRow::Source::kSlot) return;
+        const PoolImage& pool = image.pool;
+        if (!layout.copied &&
+            contract.rows() == GatherContract::ROWS_ONE_SCALE) {
+          mark(pool.RowAt(row.slot), oracle::kOneScaleCodes);
+          return;
+        }
+        if (!layout.copied && contract.rows() == GatherContract::ROWS_BYTES) {
+          if (contract.byte_rows() == GatherContract::BYTES_AT_PITCH) {
+            mark(pool.offset + row.slot / pool.page_size * pool.page_stride +
+                     row.slot % pool.page_size * pool.token_stride(),
+                 pool.row_bytes);
+          } else {
+            ForEachPart(pool, row.slot, 0, pool.row_bytes,
+                        [&](std::int64_t at, std::int64_t, std::int64_t count) {
+                          mark(at, count);
+                        });
+          }
+          return;
+        }
         const oracle::TokenPlace place = oracle::PlaceOf(image.pool, row.slot);
         const std::int64_t codes = place.row + layout.codes_at;
         mark(from_boundary ? codes / 16 * 16 : codes, layout.codes);

@@ -15,9 +15,11 @@ class Classifier {
              const StepImage& step)
       : contract_(contract),
         pool_(pool),
+        step_(step),
         table_(*step.Find(TensorId::kBlockTable)),
         requests_(*step.Find(TensorId::kRequestIds)),
         indices_(*step.Find(TensorId::kTokenIndices)),
+        prefill_ids_(step.Find(TensorId::kPrefillIds)),
         converter_(contract, pool, step) {}
 
   StepValidity Run() {
@@ -48,10 +50,27 @@ class Classifier {
                             indices_.shape[0], " rows of indices");
       });
     }
+    if (prefill_ids_ != nullptr) CheckWorkspace();
     if (indices_.shape[0] == 0 || indices_.shape[1] == 0) {
       rules_.Boundary("convert.zero_rows", [&] {
         return absl::StrCat(indices_.shape[0], " rows of ", indices_.shape[1],
                             " indices");
+      });
+    }
+  }
+
+  void CheckWorkspace() {
+    if (contract_.workspace() == ConvertContract::WORKSPACE_UNKNOWN) {
+      rules_.Unspecified("convert.workspace",
+                         [] { return "the call names a workspace"; });
+    }
+    const std::int64_t starts = Length(step_.Find(TensorId::kPrefillStarts));
+    for (std::int64_t row = 0; row < prefill_ids_->shape[0]; ++row) {
+      const std::int64_t id = Storage<std::int32_t>(prefill_ids_)[row];
+      if (id < starts) continue;
+      rules_.Unspecified("convert.prefill_request", [&] {
+        return absl::StrCat("row ", row, " belongs to prefill request ", id,
+                            " of ", starts);
       });
     }
   }
@@ -87,7 +106,7 @@ class Classifier {
     bool any_valid = false;
     for (std::int64_t i = 0; i < indices_.shape[1]; ++i) {
       const std::int32_t token = token_of[row * indices_.strides[0] + i];
-      const ConvertedIndex index = converter_.Convert(request, token);
+      const ConvertedIndex index = converter_.Convert(row, request, token);
       if (index.kind == ConvertedIndex::Kind::kInvalid) continue;
       any_valid = true;
       const auto where = [&] {
@@ -98,6 +117,13 @@ class Classifier {
         rules_.Unspecified("convert.negative_index", [&] {
           return absl::StrCat(where(), "column ", index.column);
         });
+      } else if (index.in_workspace) {
+        if (index.slot < 0 ||
+            index.slot > std::numeric_limits<std::int32_t>::max()) {
+          rules_.Unspecified("convert.workspace_row", [&] {
+            return absl::StrCat(where(), "row ", index.slot, " of a workspace");
+          });
+        }
       } else if (index.column >= table_.shape[1]) {
         rules_.Unspecified("convert.table_columns", [&] {
           return absl::StrCat(where(), "column ", index.column, " of ",
@@ -107,6 +133,8 @@ class Classifier {
         rules_.Unspecified("convert.table_row", [&] {
           return absl::StrCat(where(), "the table's storage has no entry");
         });
+      } else if (contract_.pages() != ConvertContract::PAGES_OF_POOL) {
+        continue;
       } else if (index.page < 0 || index.page >= pool_.pages) {
         rules_.Unspecified("convert.page_id", [&] {
           return absl::StrCat(where(), "page ", index.page, " of ",
@@ -124,9 +152,11 @@ class Classifier {
 
   const ConvertContract& contract_;
   const PoolImage& pool_;
+  const StepImage& step_;
   const Tensor& table_;
   const Tensor& requests_;
   const Tensor& indices_;
+  const Tensor* prefill_ids_;
   const IndexConverter converter_;
   RuleCollector rules_;
 };

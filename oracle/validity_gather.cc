@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -44,26 +46,27 @@ class Classifier {
 
   void CheckShapes() {
     const RowLayout& layout = LayoutOf(pool_.layout);
-    if (dst_.shape[1] != layout.columns()) {
+    const DstShape shape = DstShapeOf(contract_, layout);
+    if (dst_.shape[1] != shape.columns) {
       rules_.Misuse(Checks(GATHER_CHECK_DST_COLUMNS), "gather.dst_columns",
                     [&] {
                       return absl::StrCat("dst has ", dst_.shape[1],
-                                          " columns, not ", layout.columns());
+                                          " columns, not ", shape.columns);
                     });
     }
-    const DType dtype = layout.copied ? U8 : BF16;
-    if (dst_.dtype != dtype) {
+    if (dst_.dtype != shape.dtype) {
       rules_.Misuse(Checks(GATHER_CHECK_DST_DTYPE), "gather.dst_dtype", [&] {
         return absl::StrCat("dst is ", DTypeName(dst_.dtype), ", not ",
-                            DTypeName(dtype));
+                            DTypeName(shape.dtype));
       });
     }
-    if (!HasRowBytes(pool_)) {
+    if (pool_.row_bytes != RowBytesOf(contract_, layout)) {
       rules_.Misuse(Checks(GATHER_CHECK_ROW_BYTES), "gather.row_bytes", [&] {
         return absl::StrCat("a cache row has ", pool_.row_bytes, " bytes, not ",
-                            LayoutOf(pool_.layout).row_bytes);
+                            RowBytesOf(contract_, layout));
       });
     }
+    if (contract_.rows() == GatherContract::ROWS_ONE_SCALE) CheckOneScale();
     const std::int64_t requests = RequestCount(step_);
     if (table_.shape[0] != requests ||
         (layout.copied && starts_.shape[0] < 1) ||
@@ -76,7 +79,10 @@ class Classifier {
                             " sequence starts");
       });
     }
-    if (!IsAligned(pool_) || !IsAligned(dst_, layout.copied ? 4 : 16)) {
+    // Bytes may stand anywhere.
+    const bool bytes = contract_.rows() == GatherContract::ROWS_BYTES;
+    if (!bytes &&
+        (!IsAligned(pool_) || !IsAligned(dst_, layout.copied ? 4 : 16))) {
       rules_.Misuse(Checks(GATHER_CHECK_ALIGNMENT), "gather.alignment", [&] {
         return absl::StrCat(
             "cache base ", pool_.offset, " and strides ", pool_.row_stride,
@@ -108,6 +114,16 @@ class Classifier {
     } else if (requests == 0) {
       rules_.Boundary("gather.zero_requests", [] { return "no requests"; });
     }
+  }
+
+  void CheckOneScale() {
+    const float scale =
+        std::bit_cast<float>(step_.step->gather().tensor_scale_bits());
+    if (scale > 0 && std::isfinite(scale)) return;
+    rules_.Unspecified("gather.tensor_scale", [&] {
+      return absl::StrCat("tensor_scale ", scale,
+                          " is not a positive finite number");
+    });
   }
 
   void CheckRequests(const std::vector<GatherRequest>& requests) {

@@ -245,5 +245,61 @@ TEST(Validity, Convert) {
             "unspecified:convert.negative_index");
 }
 
+TEST(Validity, ConvertWithAWorkspace) {
+  const std::string call =
+      "block_table { rows: 2 columns: 2 pages { values: [1, 2, 0, 1] } } "
+      "request_ids { values: [0, 1] } token_indices { rows: 2 width: 2 valid: "
+      "2 limit: 8 } prefill_workspace_starts: [0, 9] ";
+  const std::string rows = "prefill_request_ids: [1, -1]";
+  EXPECT_EQ(Convert(call + rows), "unspecified:convert.workspace");
+  Contract c = BuiltinContract();
+  c.mutable_convert()->set_workspace(ConvertContract::WORKSPACE_WITHIN_TABLE);
+  EXPECT_EQ(Convert(call + rows, c), "valid");
+  EXPECT_EQ(Convert(call + "prefill_request_ids: 2", c),
+            "unspecified:convert.prefill_request");
+  EXPECT_EQ(Convert(call + "prefill_request_ids: [1, -1, 0]", c),
+            "steps[0].convert.prefill_request_ids: 3 for 2 rows");
+}
+
+TEST(Validity, PagesPastThePool) {
+  const std::string call =
+      "block_table { rows: 1 columns: 1 pages { values: 536870912 } } "
+      "request_ids { values: 0 } token_indices { rows: 1 width: 1 valid: 1 "
+      "limit: 1 }";
+  EXPECT_EQ(Convert(call), "unspecified:convert.page_id");
+  Contract c = BuiltinContract();
+  c.mutable_convert()->set_pages(ConvertContract::PAGES_FITTING);
+  EXPECT_EQ(Convert(call, c), "boundary:convert.all_invalid");
+  c.mutable_convert()->set_pages(ConvertContract::PAGES_WRAPPED);
+  EXPECT_EQ(Convert(call, c), "valid");
+}
+
+TEST(Validity, GatherOfOtherRows) {
+  const std::string call =
+      "block_table { rows: 1 columns: 1 pages { values: 0 } } "
+      "workspace_starts: 0 dst_rows: 2 ";
+  Contract bytes = BuiltinContract();
+  bytes.mutable_gather()->set_rows(GatherContract::ROWS_BYTES);
+  EXPECT_EQ(Gather(call + "output: U8 dst_columns: 656", bytes), "valid");
+  EXPECT_EQ(Gather(call + "output: U8 dst_columns: 656"),
+            "invalid:gather.dst_columns");
+  EXPECT_EQ(Gather(call, bytes), "invalid:gather.dst_columns");
+  Contract one = BuiltinContract();
+  one.mutable_gather()->set_rows(GatherContract::ROWS_ONE_SCALE);
+  const std::string narrow = "pool { page_size: 4 pages: 3 row_bytes: 576 } ";
+  const std::string scale = "tensor_scale_bits: 0x3f800000";
+  EXPECT_EQ(Gather(call + scale, one, narrow), "valid");
+  EXPECT_EQ(Gather(call + scale, one), "invalid:gather.row_bytes");
+  EXPECT_EQ(Gather(call, one, narrow), "unspecified:gather.tensor_scale");
+}
+
+TEST(Validity, WriterOfFp32) {
+  Contract c = BuiltinContract();
+  c.mutable_writer()->clear_inputs();
+  c.mutable_writer()->add_inputs(F32);
+  EXPECT_EQ(Write("slots { values: 1 } input: F32", c), "valid");
+  EXPECT_EQ(Write("slots { values: 1 }", c), "invalid:writer.input_dtype");
+}
+
 }  // namespace
 }  // namespace mlafuzz

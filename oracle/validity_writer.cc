@@ -69,11 +69,6 @@ class Classifier {
                 "kv_c is ", DTypeName(kv_c_.dtype), ", k_pe ",
                 k_pe_ == nullptr ? "absent" : DTypeName(k_pe_->dtype));
           });
-    } else if (DTypeSize(kv_c_.dtype) != 2) {
-      rules_.Unspecified("writer.input_dtype", [&] {
-        return absl::StrCat("no rule is known for ", DTypeName(kv_c_.dtype),
-                            " inputs");
-      });
     }
     const std::int64_t tokens = slots_.shape[0];
     if (kv_c_.shape[0] < tokens ||

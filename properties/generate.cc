@@ -12,6 +12,7 @@
 #include "properties/layout_pool.h"
 #include "properties/refused.h"
 #include "properties/repair.h"
+#include "properties/variants.h"
 
 namespace mlafuzz {
 namespace {
@@ -647,6 +648,7 @@ Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
       MakeRefused(c, choices);
       RepairCase(c, options);
     }
+    Vary(choices, options, c);
     return c;
   }
   Pool& pool = *c.mutable_pool();
@@ -714,6 +716,7 @@ Case GenerateCase(Choices& choices, const GeneratorOptions& options) {
     MakeRefused(c, choices);
     RepairCase(c, options);
   }
+  Vary(choices, options, c);
   return c;
 }
 

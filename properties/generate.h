@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "corpus/case.pb.h"
+#include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "properties/choices.h"
 
@@ -37,7 +38,18 @@ struct GeneratorOptions {
   bool small = true;
   // Must outlive the options; null: nobody steers.
   Steering* steering = nullptr;
+  // What some kernels take and most do not; see TakeWhat().
+  bool fp32 = false;         // inputs of a write are fp32, and no other
+  bool workspace = false;    // conversions that name a workspace
+  bool any_page = false;     // tables that name pages past the pool
+  bool any_request = false;  // rows of requests past the table
+  bool lengths = false;      // a decode is refused without lengths
+  GatherContract::Rows rows = GatherContract::ROWS_UPCONVERTED;
 };
+
+// Says in `options` what this kernel of this contract takes.
+void TakeWhat(Kernel kernel, const Contract& contract,
+              GeneratorOptions& options);
 
 // A case that builds (BuildImage succeeds) and is valid, boundary or, where
 // asked for, invalid under BuiltinContract() of the layout; never unspecified.

@@ -478,7 +478,9 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   indices.set_limit(choices.OneIn(8) ? 1 + choices.Below(Slots(pool))
                                      : Slots(pool));
   Masks(choices, indices);
-  if (many ? !choices.OneIn(4) : choices.OneIn(3))
+  if (options.lengths ? !choices.OneIn(8)
+      : many          ? !choices.OneIn(4)
+                      : choices.OneIn(3))
     Lengths(choices, pool.page_size(), decode.queries(), indices,
             decode.mutable_lengths());
   Query(choices, decode);

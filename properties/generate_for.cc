@@ -10,6 +10,7 @@
 #include "properties/fields.h"
 #include "properties/generate_for_parts.h"
 #include "properties/layout_pool.h"
+#include "properties/variants.h"
 
 namespace mlafuzz {
 namespace {
@@ -70,6 +71,7 @@ Case GenerateFor(int field, Choices& choices, const GeneratorOptions& options) {
   if (choices.OneIn(2)) c.set_schedule(choices.Below(1u << 16));
   c.set_poison(choices.Below(1u << 16));
   Recipes()[static_cast<std::size_t>(field)](choices, options, c);
+  Vary(choices, options, c);
   return c;
 }
 

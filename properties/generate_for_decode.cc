@@ -72,6 +72,11 @@ void Finish(const GeneratorOptions& options, Case& c) {
     if (decode.lengths_size() > 1) decode.mutable_lengths()->Truncate(1);
     if (decode.sink_bits_size() > 2) decode.mutable_sink_bits()->Truncate(2);
   }
+  if (options.lengths && decode.lengths_size() == 0) {
+    decode.mutable_lengths()->Resize(
+        static_cast<int>(decode.queries()),
+        static_cast<std::int32_t>(indices.width()));
+  }
   RepairDecode(decode, c.pool(), options);
 }
 
@@ -254,6 +259,17 @@ void ForCapacity(Choices& choices, const GeneratorOptions& options, Case& c) {
   Finish(options, c);
 }
 
+// A call without lengths, whatever else it is.
+void ForLengthsDemand(Choices& choices, const GeneratorOptions& options,
+                      Case& c) {
+  TellingDecode(choices, options, c);
+  MaybeLattice(choices, c);
+  Finish(options, c);
+  if (options.lengths && options.invalid) {
+    c.mutable_steps(0)->mutable_decode()->clear_lengths();
+  }
+}
+
 // Of several rows of q: behind the last one nothing is known to lie.
 void ForNopeTail(Choices& choices, const GeneratorOptions& options, Case& c) {
   Decode& decode = TellingDecode(choices, options, c);
@@ -363,6 +379,7 @@ std::vector<FieldRecipe> DecodeRecipes() {
           {"decode.sink", ForSink},
           {"decode.capacity", ForCapacity},
           {"decode.nope_tail", ForNopeTail},
+          {"decode.lengths_demand", ForLengthsDemand},
           {"qk.ue8m0_zero", ForUe8m0Zero},
           {"v.ue8m0_zero", ForUe8m0Zero},
           // Not ue8m0_last: a logit of Inf is as good as one of NaN, and where

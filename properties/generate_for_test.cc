@@ -56,7 +56,7 @@ const std::set<std::string>& CallersDuty() {
 
 TEST(GenerateForTest, EveryFieldHasARecipeOrIsTheCallersDuty) {
   for (std::size_t i = 0; i < AllFields().size(); ++i) {
-    if (!RuleApplies(FP8_DS_MLA, AllFields()[i].name)) continue;
+    if (!RuleApplies(BuiltinContract(), AllFields()[i].name)) continue;
     EXPECT_EQ(CanGenerateFor(static_cast<int>(i)),
               CallersDuty().count(AllFields()[i].name) == 0)
         << AllFields()[i].name;
@@ -124,7 +124,7 @@ TEST(GenerateForTest, EveryFieldShowsInWhatACampaignDraws) {
     for (const std::string& field : informed.fields) ++shows[field];
   }
   for (const Field& field : AllFields()) {
-    if (!RuleApplies(FP8_DS_MLA, field.name)) continue;
+    if (!RuleApplies(BuiltinContract(), field.name)) continue;
     std::printf("%-24s %4d of %4d\n", field.name.c_str(), shows[field.name],
                 judged[field.kernel]);
     if (CallersDuty().count(field.name) != 0) {

@@ -38,8 +38,10 @@ constexpr LayoutTarget kTargets[] = {
     {"builtin:nope-row", NOPE_ROW_528},
     {"builtin:dsv4", DSV4_FOOTER_584},
     {"builtin:dsv4-packer", DSV4_FOOTER_584},
+    {"builtin:dsv4-byte-gather", DSV4_FOOTER_584},
     {"builtin:flashmla-dsv4", DSV4_FOOTER_584},
     {"builtin:dsv4-scale-ends", DSV4_FOOTER_584},
+    {"builtin:flashinfer-dsv4", DSV4_FOOTER_584},
     {"builtin:glm53-nope", NOPE_ROW_528},
     {"builtin:dsv4_1", DSV4_1_FOOTER_528},
     {"builtin:indexer", INDEXER_132},
@@ -56,6 +58,9 @@ class EachTarget : public testing::TestWithParam<LayoutTarget> {
     options_.layout = GetParam().layout;
     options_.convert = false;
     options_.decode = IsDecoded(options_.layout);
+    for (const Kernel kernel : kAllKernels) {
+      TakeWhat(kernel, targets_.For(kernel)->contract(), options_);
+    }
   }
 
   TargetSet targets_;
@@ -123,7 +128,17 @@ std::set<std::string> FieldsShown(const Contract& contract, const Case& c) {
 }
 
 TEST_P(EachTarget, CasesMadeForAFieldShowIt) {
+  // They are the same for all targets of a layout.
+  for (const LayoutTarget& target : kTargets) {
+    if (target.layout != GetParam().layout) continue;
+    if (std::string(target.target) == GetParam().target) break;
+    return;
+  }
   constexpr int kMade = 100;
+  GeneratorOptions plain;
+  plain.layout = options_.layout;
+  plain.convert = false;
+  plain.decode = options_.decode;
   const Contract contract = BuiltinContract(GetParam().layout);
   for (int i = 0; i < static_cast<int>(AllFields().size()); ++i) {
     const Field& field = AllFields()[static_cast<std::size_t>(i)];
@@ -132,7 +147,7 @@ TEST_P(EachTarget, CasesMadeForAFieldShowIt) {
     int shows = 0;
     for (int seed = 0; seed < kMade; ++seed) {
       Choices choices(1000 * i + seed);
-      const Case c = GenerateFor(i, choices, options_);
+      const Case c = GenerateFor(i, choices, plain);
       shows += static_cast<int>(FieldsShown(contract, c).count(field.name));
     }
     std::printf("%-26s %3d of %3d\n", field.name.c_str(), shows, kMade);

@@ -10,6 +10,7 @@
 #include "google/protobuf/repeated_field.h"
 #include "properties/layout_pool.h"
 #include "properties/repair_parts.h"
+#include "properties/variants.h"
 
 namespace mlafuzz {
 namespace {
@@ -379,8 +380,10 @@ void RepairPool(Pool& pool, const GeneratorOptions& options) {
   pool.set_pages(std::clamp<std::uint32_t>(
       pool.pages(), 1,
       std::max<std::uint64_t>(1, limits.slots / pool.page_size())));
-  if (pool.row_bytes() != 0 &&
-      (!options.invalid || pool.row_bytes() > 2 * token)) {
+  if (options.rows == GatherContract::ROWS_ONE_SCALE && !options.invalid) {
+    pool.set_row_bytes(kOneScaleRow);
+  } else if (pool.row_bytes() != 0 &&
+             (!options.invalid || pool.row_bytes() > 2 * token)) {
     pool.clear_row_bytes();
   }
   const std::uint32_t row = pool.row_bytes() != 0 ? pool.row_bytes() : token;
@@ -429,9 +432,11 @@ void RepairWrite(Write& write, const Pool& pool,
   const std::int64_t tokens = std::max<std::int64_t>(
       write.slots().count(), write.slots().values_size());
   if (write.input() != DTYPE_UNSPECIFIED && write.input() != BF16 &&
-      write.input() != F16 && (write.input() != F32 || !options.invalid)) {
+      write.input() != F16 &&
+      (write.input() != F32 || !(options.invalid || options.fp32))) {
     write.clear_input();
   }
+  if (options.fp32 && !options.invalid) write.set_input(F32);
   if (write.latent_dim() != 0 &&
       (!options.invalid || write.latent_dim() > 2 * codes)) {
     write.clear_latent_dim();
@@ -479,6 +484,14 @@ void RepairWrite(Write& write, const Pool& pool,
     RepairPatterns(*write.mutable_k_pe(),
                    static_cast<std::uint64_t>(tokens) * write.pe_dim());
   }
+  for (Values* values : {write.has_kv_c() ? write.mutable_kv_c() : nullptr,
+                         write.has_k_pe() ? write.mutable_k_pe() : nullptr}) {
+    if (values == nullptr) continue;
+    if (write.input() != F32) values->clear_low_seed();
+    for (SetBits& set : *values->mutable_set()) {
+      set.set_low(write.input() == F32 ? set.low() & 0xffff : 0);
+    }
+  }
 }
 
 void RepairGather(Gather& gather, const Pool& pool,
@@ -487,14 +500,32 @@ void RepairGather(Gather& gather, const Pool& pool,
   if (gather.dst_rows() > limits.dst_rows) gather.set_dst_rows(limits.dst_rows);
   const TokenLayout& layout = TokenLayoutOf(options.layout);
   const auto plain = static_cast<std::uint32_t>(layout.dst_columns());
-  if (gather.output() != DTYPE_UNSPECIFIED &&
+  const DType dtype = DstDtype(options);
+  if (gather.output() != DTYPE_UNSPECIFIED && gather.output() != dtype &&
       gather.output() != layout.dst_dtype() &&
       (!options.invalid || !DType_IsValid(gather.output()))) {
     gather.clear_output();
   }
   if (gather.dst_columns() != 0 &&
-      (!options.invalid || gather.dst_columns() > 2 * plain)) {
+      (!options.invalid || gather.dst_columns() > 2 * plain) &&
+      gather.dst_columns() != DstColumns(options)) {
     gather.clear_dst_columns();
+  }
+  if (options.rows == GatherContract::ROWS_BYTES) {
+    if (!options.invalid) {
+      gather.set_output(dtype);
+      gather.set_dst_columns(DstColumns(options));
+    }
+    gather.clear_nope();
+  }
+  if (options.rows == GatherContract::ROWS_ONE_SCALE) {
+    gather.clear_nope();
+    // Positive and finite.
+    std::uint32_t bits = gather.tensor_scale_bits() & 0x7fffffffu;
+    if (bits == 0 || bits >= 0x7f800000u) bits = 0x3f800000u;
+    gather.set_tensor_scale_bits(bits);
+  } else {
+    gather.clear_tensor_scale_bits();
   }
   const std::uint32_t columns =
       gather.dst_columns() != 0 ? gather.dst_columns() : plain;
@@ -527,6 +558,32 @@ void RepairGather(Gather& gather, const Pool& pool,
 
   GatherRepair(gather, pool, limits).Run();
 }
+
+namespace {
+
+// Every row of the call belongs to a prefill request that has a start, or to a
+// decode; no token lies past int32.
+void RepairWorkspace(Convert& convert, std::int64_t rows,
+                     const GeneratorOptions& options) {
+  auto& ids = *convert.mutable_prefill_request_ids();
+  auto& starts = *convert.mutable_prefill_workspace_starts();
+  if (!options.workspace) {
+    ids.Clear();
+    starts.Clear();
+    return;
+  }
+  Truncate(&ids, static_cast<int>(rows));
+  Truncate(&starts, 64);
+  constexpr std::int32_t kLastStart = 1 << 30;
+  for (std::int32_t& start : starts) {
+    start = std::clamp(start, 0, kLastStart);
+  }
+  for (std::int32_t& id : ids) {
+    id = std::clamp(id, -1, static_cast<std::int32_t>(starts.size()) - 1);
+  }
+}
+
+}  // namespace
 
 void RepairConvert(Convert& convert, const Pool& pool,
                    const GeneratorOptions& options) {
@@ -562,7 +619,17 @@ void RepairConvert(Convert& convert, const Pool& pool,
     if (ids.count() > id_count) {
       ids.set_count(static_cast<std::uint32_t>(id_count));
     }
-    for (std::int64_t& id : *ids.mutable_values()) id = Wrap(id, table.rows());
+    for (std::int64_t& id : *ids.mutable_values()) {
+      id = options.any_request ? static_cast<std::int32_t>(id)
+                               : Wrap(id, table.rows());
+    }
+  }
+  RepairWorkspace(convert, id_count, options);
+  if (options.any_page) {
+    for (std::int64_t& page : *table.mutable_pages()->mutable_values()) {
+      page = static_cast<std::int32_t>(page);
+    }
+    return;
   }
 
   // Entries that are read must name pages. Generated ones do.
@@ -583,8 +650,9 @@ void RepairConvert(Convert& convert, const Pool& pool,
     if (tokens[at] < 0) continue;
     const std::int64_t column = tokens[at] / pool.page_size();
     if (column >= table.columns()) continue;
-    RepairTableEntry(table, requests[at / indices.width()], column,
-                     pool.pages());
+    const std::int64_t request = requests[at / indices.width()];
+    if (request < 0 || request >= table.rows()) continue;  // has no entry
+    RepairTableEntry(table, request, column, pool.pages());
   }
 }
 

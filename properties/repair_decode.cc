@@ -191,6 +191,11 @@ void RepairDecode(Decode& decode, const Pool& pool,
   }
   RepairIndices(indices, decode.queries(), options.invalid);
   RepairLengths(decode.queries(), options.invalid, decode.mutable_lengths());
+  if (options.lengths && !options.invalid && decode.lengths_size() == 0) {
+    decode.mutable_lengths()->Resize(
+        static_cast<int>(decode.queries()),
+        static_cast<std::int32_t>(indices.width()));
+  }
   if (decode.sink_bits_size() > 0) {
     decode.mutable_sink_bits()->Resize(
         static_cast<int>(

@@ -95,7 +95,7 @@ Json PowerJson(const Totals& totals, Layout layout) {
   Json power = Json::object();
   const std::vector<Field>& fields = AllFields();
   for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
-    if (!RuleApplies(layout, fields[i].name)) continue;
+    if (!IsExpected(layout, fields[i].name, totals.power[i] > 0)) continue;
     const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
     if (steps == 0) continue;
     power[fields[i].name] =
@@ -109,7 +109,7 @@ Json PowerTableJson(const Totals& totals, Layout layout) {
   Json table = Json::array();
   const std::vector<Field>& fields = AllFields();
   for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
-    if (!RuleApplies(layout, fields[i].name)) continue;
+    if (!IsExpected(layout, fields[i].name, totals.power[i] > 0)) continue;
     const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
     if (steps == 0) continue;
     Json row;

@@ -103,7 +103,7 @@ std::string PowerText(const Totals& totals, Layout layout) {
   std::vector<std::string> blind;
   const std::vector<Field>& fields = AllFields();
   for (std::size_t i = 0; i < fields.size() && i < kMaxFields; ++i) {
-    if (!RuleApplies(layout, fields[i].name)) continue;
+    if (!IsExpected(layout, fields[i].name, totals.power[i] > 0)) continue;
     const std::uint64_t steps = totals.power_steps[Index(fields[i].kernel)];
     if (steps == 0) continue;
     if (totals.power[i] == 0 && totals.made_informative[i] == 0) {

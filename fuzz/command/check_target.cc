@@ -56,8 +56,8 @@ void PrintDescription(const Target& target) {
 bool Try(Session& session, Kernel kernel) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Choices choices(seed);
-    GeneratorOptions options = GeneratorFor(
-        {KernelName(kernel)}, LayoutOf(session.targets(), {kernel}));
+    GeneratorOptions options =
+        GeneratorFor({KernelName(kernel)}, session.targets(), {kernel});
     options.invalid = false;
     const Case c = GenerateCase(choices, options);
     CaseResult result;

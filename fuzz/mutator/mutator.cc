@@ -423,6 +423,28 @@ void MutateGather(Gather& gather, const Pool& pool, Choices& choices,
   }
 }
 
+// Another prefill request, another one of a row, or none at all.
+void MutateWorkspace(Convert& convert, Choices& choices) {
+  auto& ids = *convert.mutable_prefill_request_ids();
+  auto& starts = *convert.mutable_prefill_workspace_starts();
+  const std::uint32_t draw = choices.Below(4);
+  if (draw == 0) {
+    ids.Clear();
+    starts.Clear();
+  } else if (draw == 1 || starts.empty()) {
+    starts.Add(static_cast<std::int32_t>(choices.Below(1u << 20)));
+  } else if (draw == 2 && !ids.empty()) {
+    ids.Set(
+        static_cast<int>(choices.Below(static_cast<std::uint32_t>(ids.size()))),
+        static_cast<std::int32_t>(
+            choices.Below(static_cast<std::uint32_t>(starts.size()) + 1)) -
+            1);
+  } else {
+    ids.Add(static_cast<std::int32_t>(
+        choices.Below(static_cast<std::uint32_t>(starts.size()))));
+  }
+}
+
 void MutateConvert(Convert& convert, const Pool& pool, Choices& choices,
                    const GeneratorOptions& options) {
   Indices& indices = *convert.mutable_token_indices();
@@ -479,7 +501,9 @@ void MutateConvert(Convert& convert, const Pool& pool, Choices& choices,
       }
       break;
     case 8:
-      if (choices.OneIn(2)) {
+      if (options.workspace && choices.OneIn(2)) {
+        MutateWorkspace(convert, choices);
+      } else if (choices.OneIn(2)) {
         convert.set_valid_count(!convert.valid_count());
       } else {
         convert.mutable_request_ids()->add_values(choices.Below(8));

@@ -111,6 +111,7 @@ void SetScalars(const CaseImage& image, const StepImage& step,
       break;
     case Kernel::kGather:
       evidence.set_nope(step.step->gather().nope());
+      evidence.set_softmax_scale_bits(step.step->gather().tensor_scale_bits());
       break;
     case Kernel::kConvert:
       evidence.set_page_size(image.pool.page_size);

@@ -56,8 +56,13 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
       Session::Create(request.targets());
   if (!session.ok()) return session.status();
   mode->session_ = *std::move(session);
-  mode->generator_.layout =
-      LayoutOf(mode->session_->targets(), KernelsUnderTest(request.targets()));
+  const std::vector<Kernel> tested = KernelsUnderTest(request.targets());
+  GeneratorOptions generator =
+      GeneratorFor(std::vector<std::string>(request.kernels().begin(),
+                                            request.kernels().end()),
+                   mode->session_->targets(), tested);
+  generator.steering = mode->generator_.steering;
+  mode->generator_ = generator;
   mode->foreign_ = AnyForeign(request.targets());
   if (request.diff()) {
     auto diff = DiffPair::Create(request.targets(), request.other());

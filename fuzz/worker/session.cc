@@ -141,6 +141,18 @@ GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
   return options;
 }
 
+GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
+                              const TargetSet& targets,
+                              absl::Span<const Kernel> tested) {
+  GeneratorOptions options = GeneratorFor(kernels, LayoutOf(targets, tested));
+  for (const Kernel kernel : tested) {
+    if (const Target* target = targets.For(kernel); target != nullptr) {
+      TakeWhat(kernel, target->contract(), options);
+    }
+  }
+  return options;
+}
+
 Layout LayoutOf(const TargetSet& targets, absl::Span<const Kernel> kernels) {
   for (const Kernel kernel : kernels) {
     const Target* target = targets.For(kernel);

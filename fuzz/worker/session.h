@@ -64,6 +64,12 @@ std::vector<Kernel> KernelsUnderTest(const Targets& targets);
 GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
                               Layout layout = FP8_DS_MLA);
 
+// For these targets: pools of their layout, and what their kernels take that
+// most do not.
+GeneratorOptions GeneratorFor(absl::Span<const std::string> kernels,
+                              const TargetSet& targets,
+                              absl::Span<const Kernel> tested);
+
 // Of the pools that the targets of these kernels take: the first's that has
 // any. Index conversion has none.
 Layout LayoutOf(const TargetSet& targets, absl::Span<const Kernel> kernels);

@@ -48,11 +48,9 @@ bool Testable(const std::string& cause) {
 // changed a little from the finding's own.
 class Supply {
  public:
-  Supply(const Case& own, const std::string& kernel, std::uint64_t seed)
-      : own_(own),
-        options_(GeneratorFor({&kernel, 1},
-                              TokenLayoutOf(own.pool().layout()).layout)),
-        seed_(seed) {}
+  Supply(const Case& own, const std::string& kernel, const TargetSet& targets,
+         std::uint64_t seed)
+      : own_(own), options_(OptionsFor(own, kernel, targets)), seed_(seed) {}
 
   Case Next(const CauseKeys& causes) {
     Choices choices(seed_ * 0x9e3779b97f4a7c15u + number_);
@@ -72,6 +70,17 @@ class Supply {
   }
 
  private:
+  static GeneratorOptions OptionsFor(const Case& own, const std::string& kernel,
+                                     const TargetSet& targets) {
+    std::vector<Kernel> tested;
+    for (const Kernel one : kAllKernels) {
+      if (kernel == KernelName(one)) tested.push_back(one);
+    }
+    GeneratorOptions options = GeneratorFor({&kernel, 1}, targets, tested);
+    options.layout = TokenLayoutOf(own.pool().layout()).layout;
+    return options;
+  }
+
   // Numbers of the fields that cases can be made for, each once.
   std::vector<int> FieldsOf(const CauseKeys& causes) const {
     std::vector<int> fields;
@@ -287,7 +296,7 @@ absl::Status SettleCause(const WorkRequest& request, WorkerStatus& status) {
   auto session = Session::Create(request.targets());
   if (!session.ok()) return session.status();
   Settler settler(request, **session);
-  Supply supply(*own, settler.kernel(), request.seed());
+  Supply supply(*own, settler.kernel(), (*session)->targets(), request.seed());
   const auto start = std::chrono::steady_clock::now();
   for (int heard = 0;; ++heard) {
     const absl::Status written =

@@ -54,6 +54,7 @@ void SetArithmetic(const DecodeOptions& options, Arithmetic& a) {
 }
 
 constexpr DecodeOptions kBuiltin = {};
+constexpr DecodeOptions kLengthsDemanded = {.lengths_demanded = true};
 constexpr DecodeOptions kBf16Partials = {.bf16_partials = true};
 constexpr DecodeOptions kE4m3 = {.arithmetic = DecodeArithmetic::kE4m3};
 constexpr DecodeOptions kE4m3TwoPass = {.arithmetic =
@@ -126,6 +127,9 @@ Contract DecodeContractOf(const DecodeOptions& options, Layout layout) {
   decode.set_empty_row(options.empty_plus_inf
                            ? DecodeContract::ZERO_AND_PLUS_INF
                            : DecodeContract::ZERO_AND_MINUS_INF);
+  if (options.lengths_demanded) {
+    decode.set_lengths_demand(DecodeContract::LENGTHS_DEMANDED);
+  }
   SetArithmetic(options, *contract.mutable_arithmetic());
   return contract;
 }
@@ -134,6 +138,9 @@ std::vector<CompiledDecode> BuiltinDecodes() {
   return {
       Compiled<kBuiltin>("builtin",
                          "this project's kernels, scales as computed"),
+      Compiled<kLengthsDemanded>(
+          "builtin:lengths-demanded",
+          "builtin behind a host that demands sparse_mla_top_k_lens"),
       Compiled<kBf16Partials>("builtin:bf16-partials",
                               "decode with partial outputs in bf16"),
       Compiled<kE4m3>("builtin:e4m3",

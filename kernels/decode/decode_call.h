@@ -56,6 +56,15 @@ CallResult LaunchInSplits(kernels::DecodeParams& params, std::int64_t asked,
   return ToCallResult(launch(params, StreamOf(context), {context.schedule}));
 }
 
+// Whether a host that demands lengths was given none, and what it says.
+inline bool LacksLengths(const DecodeArgs& args, const DecodeOptions& options) {
+  return options.lengths_demanded && args.lengths == nullptr;
+}
+inline CallResult RefuseWithoutLengths() {
+  return CallResult::Refused(
+      "lengths (sparse_mla_top_k_lens) are required by this backend");
+}
+
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
 // launches. `adjust`, if any, is what a wrong host makes of the parameters
 // before it cuts them into splits.
@@ -67,6 +76,7 @@ CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
   if (std::string why = WhyRefuseDecode(args, shape); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
+  if (LacksLengths(args, options)) return RefuseWithoutLengths();
   kernels::DecodeParams params = ToParams(args);
   if (params.queries == 0) return CallResult::Ok();
   SetRules(options, params);

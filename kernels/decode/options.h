@@ -23,6 +23,9 @@ struct DecodeOptions {
   bool lse_base_e = false;
   bool sink_in_lse = true;
   bool empty_plus_inf = false;  // LSE of a row without keys; else -Inf
+  // The host refuses a call without lengths (FlashInfer's
+  // sparse_mla_top_k_lens).
+  bool lengths_demanded = false;
 };
 
 // The rules that kernels take as parameters; the arithmetic is not one.

@@ -7,6 +7,7 @@
 
 #include "kernels/decode/decode_call.h"
 #include "kernels/decode/page_decode.cuh"
+#include "kernels/decode/page_e4m3.cuh"
 
 namespace mlafuzz {
 
@@ -20,22 +21,39 @@ DecodeShape DecodeShapeOf() {
 
 // As CallDecode(). It leaves no trace. `adjust`, if any, is what a wrong host
 // makes of the parameters.
-template <class Policy>
-CallResult CallPageDecode(const DecodeArgs& args, const LaunchContext& context,
-                          const DecodeOptions& options,
-                          void (*adjust)(kernels::DecodeParams&) = nullptr) {
+template <class Policy, class Launch>
+CallResult CallPages(const DecodeArgs& args, const LaunchContext& context,
+                     const DecodeOptions& options,
+                     void (*adjust)(kernels::DecodeParams&),
+                     const Launch& launch) {
   const DecodeShape shape = DecodeShapeOf<typename Policy::Format>();
   if (std::string why = WhyRefuseDecode(args, shape); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
+  if (LacksLengths(args, options)) return RefuseWithoutLengths();
   kernels::DecodeParams params = ToParams(args);
   if (params.queries == 0) return CallResult::Ok();
   SetRules(options, params);
   params.timing = TimingOf(context);
   params.lanes = Policy::Lanes(params);
   if (adjust != nullptr) adjust(params);
-  return LaunchInSplits(params, args.splits, context,
-                        kernels::LaunchPageDecode<Policy>);
+  return LaunchInSplits(params, args.splits, context, launch);
+}
+
+template <class Policy>
+CallResult CallPageDecode(const DecodeArgs& args, const LaunchContext& context,
+                          const DecodeOptions& options,
+                          void (*adjust)(kernels::DecodeParams&) = nullptr) {
+  return CallPages<Policy>(args, context, options, adjust,
+                           kernels::LaunchPageDecode<Policy>);
+}
+
+// In E4M3 arithmetic.
+template <class Policy>
+CallResult CallPageE4m3(const DecodeArgs& args, const LaunchContext& context,
+                        const DecodeOptions& options) {
+  return CallPages<Policy>(args, context, options, nullptr,
+                           kernels::LaunchPageE4m3<Policy>);
 }
 
 }  // namespace mlafuzz

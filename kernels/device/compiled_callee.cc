@@ -75,20 +75,24 @@ class Compiled : public wire::Callee {
                  .seq_lens = tensors.Find(wire::kSeqLens),
                  .seq_starts = tensors.Find(wire::kSeqStarts),
                  .nope = call.nope != 0,
-                 .dst_scales = tensors.Find(wire::kDstScales)},
+                 .dst_scales = tensors.Find(wire::kDstScales),
+                 .tensor_scale = call.scale},
                 context),
             common);
       case wire::kConvert:
         if (kernels_.convert == nullptr) break;
-        return StatusOf(kernels_.convert(
-                            {.page_size = call.page_size,
-                             .request_ids = tensors.Find(wire::kRequestIds),
-                             .block_table = tensors.Find(wire::kBlockTable),
-                             .token_indices = tensors.Find(wire::kTokenIndices),
-                             .out = tensors.Find(wire::kOut),
-                             .valid_count = tensors.Find(wire::kValidCount)},
-                            context),
-                        common);
+        return StatusOf(
+            kernels_.convert(
+                {.page_size = call.page_size,
+                 .request_ids = tensors.Find(wire::kRequestIds),
+                 .block_table = tensors.Find(wire::kBlockTable),
+                 .token_indices = tensors.Find(wire::kTokenIndices),
+                 .out = tensors.Find(wire::kOut),
+                 .valid_count = tensors.Find(wire::kValidCount),
+                 .prefill_ids = tensors.Find(wire::kPrefillIds),
+                 .prefill_starts = tensors.Find(wire::kPrefillStarts)},
+                context),
+            common);
       case wire::kDecode:
         if (kernels_.decode == nullptr) break;
         return StatusOf(
@@ -101,7 +105,7 @@ class Compiled : public wire::Callee {
                  .sinks = tensors.Find(wire::kSinks),
                  .out = tensors.Find(wire::kAttention),
                  .lse = tensors.Find(wire::kLse),
-                 .softmax_scale = call.softmax_scale,
+                 .softmax_scale = call.scale,
                  .splits = call.splits,
                  .declared_topk = call.declared_topk,
                  .query_length = call.query_length,

@@ -64,7 +64,9 @@ enum : std::uint32_t {
   kDstScales,
   kExtraCache,
   kExtraIndices,
-  kExtraLengths
+  kExtraLengths,
+  kPrefillIds,
+  kPrefillStarts
 };
 
 }  // namespace mlafuzz::wire

@@ -64,6 +64,7 @@ std::int32_t Library::MakeCall(const Call& call, const MlafuzzCall& common,
       args.seq_lens = tensors.Find(kSeqLens);
       args.seq_starts = tensors.Find(kSeqStarts);
       args.dst_scales = tensors.Find(kDstScales);
+      args.tensor_scale = call.scale;
       return gather(&common, &args);
     }
     case kConvert: {
@@ -77,6 +78,8 @@ std::int32_t Library::MakeCall(const Call& call, const MlafuzzCall& common,
       args.token_indices = tensors.Find(kTokenIndices);
       args.out = tensors.Find(kOut);
       args.valid_count = tensors.Find(kValidCount);
+      args.prefill_request_ids = tensors.Find(kPrefillIds);
+      args.prefill_workspace_starts = tensors.Find(kPrefillStarts);
       return convert(&common, &args);
     }
     case kDecode: {
@@ -84,7 +87,7 @@ std::int32_t Library::MakeCall(const Call& call, const MlafuzzCall& common,
       if (decode == nullptr) return MLAFUZZ_NOT_IMPLEMENTED;
       MlafuzzDecode args = {};
       args.struct_size = sizeof args;
-      args.softmax_scale = call.softmax_scale;
+      args.softmax_scale = call.scale;
       args.splits = call.splits;
       args.declared_topk = call.declared_topk;
       args.query_length = call.query_length;

@@ -16,7 +16,8 @@ static_assert(static_cast<int>(TensorId::kKvC) == 0 &&
               static_cast<int>(TensorId::kLse) == 17 &&
               static_cast<int>(TensorId::kTrace) == 18 &&
               static_cast<int>(TensorId::kDstScales) == 19 &&
-              static_cast<int>(TensorId::kExtraLengths) == 22);
+              static_cast<int>(TensorId::kExtraLengths) == 22 &&
+              static_cast<int>(TensorId::kPrefillStarts) == 24);
 
 template <typename T>
 void Append(const T& value, std::string& bytes) {
@@ -86,6 +87,7 @@ CallResult WireEncoder::Gather(const GatherArgs& args,
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
   call.nope = args.nope ? 1 : 0;
+  call.scale = args.tensor_scale;
   return End(Kernel::kGather, context, call);
 }
 
@@ -96,6 +98,8 @@ CallResult WireEncoder::ConvertIndices(const ConvertArgs& args,
   Add(TensorId::kTokenIndices, args.token_indices);
   Add(TensorId::kOut, args.out);
   Add(TensorId::kValidCount, args.valid_count);
+  Add(TensorId::kPrefillIds, args.prefill_ids);
+  Add(TensorId::kPrefillStarts, args.prefill_starts);
   wire::Call call;
   call.page_size = args.page_size;
   return End(Kernel::kConvert, context, call);
@@ -116,7 +120,7 @@ CallResult WireEncoder::Decode(const DecodeArgs& args,
   Add(TensorId::kExtraLengths, args.extra_lengths);
   wire::Call call;
   call.layout = static_cast<std::uint32_t>(args.layout);
-  call.softmax_scale = args.softmax_scale;
+  call.scale = args.softmax_scale;
   call.splits = args.splits;
   call.declared_topk = args.declared_topk;
   call.query_length = args.query_length;

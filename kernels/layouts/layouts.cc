@@ -40,6 +40,12 @@ constexpr DecodeOptions kFlashMlaDsv4 = {
     .lse_base_e = true, .sink_in_lse = false, .empty_plus_inf = true};
 constexpr DecodeOptions kFlashInferEnds = {
     .v_ends = {.zero_is_zero = true, .last_is_inf = true}};
+// FlashInfer's DSv4: E4M3, lengths mandatory.
+constexpr DecodeOptions kFlashInferDsv4 = {
+    .arithmetic = DecodeArithmetic::kE4m3,
+    .v_ends = {.zero_is_zero = true, .last_is_inf = true},
+    .bf16_partials = true,
+    .lengths_demanded = true};
 // FlashInfer's GLM53_NOPE: arbitrary_fp32 over rows without rope.
 constexpr DecodeOptions kGlm53Nope = {
     .arithmetic = DecodeArithmetic::kE4m3TwoPass, .bf16_partials = true};
@@ -48,6 +54,11 @@ template <class Format, const DecodeOptions& kOptions>
 CallResult PageDecode(const DecodeArgs& args, const LaunchContext& context) {
   return CallPageDecode<kernels::PageDecodePolicy<Format>>(args, context,
                                                            kOptions);
+}
+template <class Format, const DecodeOptions& kOptions>
+CallResult PageE4m3Decode(const DecodeArgs& args,
+                          const LaunchContext& context) {
+  return CallPageE4m3<kernels::PageE4m3Policy<Format>>(args, context, kOptions);
 }
 template <const DecodeOptions& kOptions>
 CallResult NopeDecode(const DecodeArgs& args, const LaunchContext& context) {
@@ -103,6 +114,12 @@ std::vector<CompiledTarget> LayoutTargets() {
        .kernels = {.decode =
                        PageDecode<kernels::Dsv4Footer584, kFlashInferEnds>},
        .contract = DecodeContractFor<DSV4_FOOTER_584, kFlashInferEnds>,
+       .rest = "builtin:dsv4"},
+      {.name = "builtin:flashinfer-dsv4",
+       .what = "decode of DeepSeek-V4 pages by FlashInfer's rules on sm_120",
+       .kernels = {.decode =
+                       PageE4m3Decode<kernels::Dsv4Footer584, kFlashInferDsv4>},
+       .contract = DecodeContractFor<DSV4_FOOTER_584, kFlashInferDsv4>,
        .rest = "builtin:dsv4"},
       {.name = "builtin:dsv4-packer",
        .what = "the same, as the packers of FlashMLA and FlashInfer do",

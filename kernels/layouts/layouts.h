@@ -11,6 +11,9 @@ namespace mlafuzz {
 // layouts beside the 656-byte row, one target a convention.
 std::vector<CompiledTarget> LayoutTargets();
 
+// "builtin:byte-gather" and the like: gathers that take no tile scales.
+std::vector<CompiledTarget> RowGatherTargets();
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_KERNELS_LAYOUTS_LAYOUTS_H_

@@ -83,6 +83,37 @@ std::string CheckTable(const GatherArgs& args) {
   return WantShape("workspace_starts", args.workspace_starts, 1, kInt32);
 }
 
+// Starts, and lengths and first tokens where given, of as many requests as the
+// table has rows.
+std::string CheckRequests(const GatherArgs& args) {
+  const std::int64_t requests = args.block_table->shape[0];
+  MLAFUZZ_RETURN_IF_REFUSED(WantRows("workspace_starts", *args.workspace_starts,
+                                     "block_table", requests));
+  if (args.seq_lens != nullptr) {
+    MLAFUZZ_RETURN_IF_REFUSED(WantShape("seq_lens", args.seq_lens, 1, kInt32));
+    MLAFUZZ_RETURN_IF_REFUSED(
+        WantRows("seq_lens", *args.seq_lens, "block_table", requests));
+  }
+  if (args.seq_starts != nullptr) {
+    MLAFUZZ_RETURN_IF_REFUSED(
+        WantShape("seq_starts", args.seq_starts, 1, kInt32));
+    MLAFUZZ_RETURN_IF_REFUSED(
+        WantRows("seq_starts", *args.seq_starts, "block_table", requests));
+  }
+  return "";
+}
+
+// A cache of pages of rows, in words or empty.
+std::string CheckPages(const DLTensor* cache) {
+  MLAFUZZ_RETURN_IF_REFUSED(WantShape("kv_cache", cache, 3, kUint8));
+  if (cache->shape[1] < 1) {
+    return absl::StrCat("page size must be at least 1, got ", cache->shape[1]);
+  }
+  return WantDense("kv_cache", *cache);
+}
+
+constexpr int kOneScaleColumns = 576;
+
 }  // namespace
 
 std::string WhyRefusePageWrite(const PageShape& shape, const WriteArgs& args) {
@@ -132,21 +163,38 @@ std::string WhyRefusePageGather(const PageShape& shape,
       CheckDst(args, shape.codes + shape.rope, kBf16, 16));
   MLAFUZZ_RETURN_IF_REFUSED(CheckCache(shape, args.cache));
   MLAFUZZ_RETURN_IF_REFUSED(CheckTable(args));
-  const std::int64_t requests = args.block_table->shape[0];
-  MLAFUZZ_RETURN_IF_REFUSED(WantRows("workspace_starts", *args.workspace_starts,
-                                     "block_table", requests));
-  if (args.seq_lens != nullptr) {
-    MLAFUZZ_RETURN_IF_REFUSED(WantShape("seq_lens", args.seq_lens, 1, kInt32));
-    MLAFUZZ_RETURN_IF_REFUSED(
-        WantRows("seq_lens", *args.seq_lens, "block_table", requests));
+  return CheckRequests(args);
+}
+
+std::string WhyRefuseByteGather(Layout layout, int token_bytes,
+                                const GatherArgs& args) {
+  if (args.layout != layout) {
+    return absl::StrCat("layout must be ", Layout_Name(layout), ", got ",
+                        static_cast<int>(args.layout));
   }
-  if (args.seq_starts != nullptr) {
-    MLAFUZZ_RETURN_IF_REFUSED(
-        WantShape("seq_starts", args.seq_starts, 1, kInt32));
-    MLAFUZZ_RETURN_IF_REFUSED(
-        WantRows("seq_starts", *args.seq_starts, "block_table", requests));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckDst(args, token_bytes, kUint8, 1));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckPages(args.cache));
+  if (args.cache->shape[2] != token_bytes) {
+    return absl::StrCat("kv_cache must have ", token_bytes, " bytes a token (",
+                        Layout_Name(layout), "), got ", args.cache->shape[2],
+                        OfTheSameLabel(args.cache->shape[2]));
   }
-  return "";
+  MLAFUZZ_RETURN_IF_REFUSED(CheckTable(args));
+  return CheckRequests(args);
+}
+
+std::string WhyRefuseOneScaleGather(const GatherArgs& args, bool checks_rows) {
+  MLAFUZZ_RETURN_IF_REFUSED(CheckDst(args, kOneScaleColumns, kBf16, 16));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckPages(args.cache));
+  const std::int64_t bytes = args.cache->shape[2];
+  if (checks_rows && bytes != kOneScaleColumns) {
+    return absl::StrCat("kv_cache must have rows of ", kOneScaleColumns,
+                        " codes under tensor_scale, got ", bytes, " bytes",
+                        OfTheSameLabel(bytes));
+  }
+  MLAFUZZ_RETURN_IF_REFUSED(WantAligned("kv_cache", *args.cache, 8));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckTable(args));
+  return CheckRequests(args);
 }
 
 std::string WhyRefuseIndexerGather(const PageShape& shape,

@@ -52,6 +52,19 @@ std::string WhyRefusePageGather(const PageShape& shape, const GatherArgs& args);
 std::string WhyRefuseIndexerGather(const PageShape& shape,
                                    const GatherArgs& args);
 
+// Of a gather of bytes. Refuses: another layout; dst not uint8, not as wide as
+// a token, rows overlapping; a cache of other bytes a token; starts, lengths
+// and table that disagree about the number of requests. Bytes may stand
+// anywhere.
+std::string WhyRefuseByteGather(Layout layout, int token_bytes,
+                                const GatherArgs& args);
+
+// Of a gather of codes under one scale. Refuses: dst not bf16, not 576 columns
+// wide, rows off 16 bytes or overlapping; a cache off 8 bytes; starts, lengths
+// and table that disagree; where `checks_rows`, rows of other than 576 bytes,
+// which are another label's: 656 of them are codes, scales and rope.
+std::string WhyRefuseOneScaleGather(const GatherArgs& args, bool checks_rows);
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_KERNELS_LAYOUTS_PAGE_CHECKS_H_

@@ -66,6 +66,22 @@ struct HalfTile : FusedWriterPolicy {
   }
 };
 
+// -------------------------------------------- The fused store of fp32 values
+
+// Values come through bf16, as a norm that stores its result would leave them.
+struct ThroughBf16 : FusedWriterPolicy {
+  static __device__ float Fp32Value(float value) {
+    return kernels::Bf16ToFloat(kernels::FloatToBf16(value));
+  }
+};
+
+// Rope is cut off to bf16 instead of rounded.
+struct RopeCutOff : FusedWriterPolicy {
+  static __device__ unsigned Fp32Rope(float value) {
+    return __float_as_uint(value) >> 16;
+  }
+};
+
 // ------------------------------------------------------- Eight lanes for a
 // tile
 
@@ -114,6 +130,7 @@ Contract ContractOf(const char* right) {
   return BuiltinContract();
 }
 Contract TritonContract() { return ContractOf("builtin:triton"); }
+Contract TritonFp32Contract() { return ContractOf("builtin:triton-fp32"); }
 Contract KimiContract() { return ContractOf("builtin:kimi-k3"); }
 
 template <class Policy>
@@ -123,6 +140,15 @@ CompiledTarget Fused(const char* name, const char* what) {
           .kernels = {.write = CallFusedWriter<Policy>},
           .contract = TritonContract,
           .rest = "builtin:triton"};
+}
+
+template <class Policy>
+CompiledTarget FusedFp32(const char* name, const char* what) {
+  return {.name = name,
+          .what = what,
+          .kernels = {.write = CallFusedWriter<Policy, false, true>},
+          .contract = TritonFp32Contract,
+          .rest = "builtin:triton-fp32"};
 }
 
 template <class Policy>
@@ -147,6 +173,10 @@ std::vector<CompiledTarget> OtherWriterMutants() {
       Fused<PageSizeFromStrides>(
           "mutant:triton-page-size-from-strides",
           "fused store takes a page's stride over a row's for its size"),
+      FusedFp32<ThroughBf16>("mutant:triton-fp32-through-bf16",
+                             "fused store rounds fp32 values to bf16 first"),
+      FusedFp32<RopeCutOff>("mutant:triton-fp32-rope-cut-off",
+                            "fused store cuts fp32 rope off to bf16"),
       Fused<OnlyMinusOne>("mutant:triton-minus-one-only",
                           "fused store skips only slot -1"),
       Fused<HalfTile>("mutant:triton-amax-half-tile",

@@ -7,9 +7,11 @@
 
 namespace mlafuzz {
 
-// Wrong twins of the targets of kernels/writers.h and kernels/compacting.h.
+// Wrong twins of the targets of kernels/writers.h, kernels/compacting.h and
+// kernels/workspace.h.
 std::vector<CompiledTarget> OtherWriterMutants();
 std::vector<CompiledTarget> CompactingMutants();
+std::vector<CompiledTarget> WorkspaceMutants();
 
 }  // namespace mlafuzz
 

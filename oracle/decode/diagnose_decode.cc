@@ -166,14 +166,23 @@ class Diagnostician {
                          : "refused-with-a-trace",
                      check_.detail);
     }
+    DecodeDiagnosis first;
     for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
-      if (ClassifyDecode(n.contract, image_, index_).validity ==
+      if (ClassifyDecode(n.contract, image_, index_).validity !=
           Validity::kInvalid) {
-        DecodeDiagnosis d = OfNeighbour(n, "refuses a call as under");
-        // Who refuses everything refuses this as well.
-        d.also.push_back(kRefused);
-        return d;
+        continue;
       }
+      DecodeDiagnosis d = OfNeighbour(n, "refuses a call as under");
+      if (first.key.empty()) {
+        first = std::move(d);
+      } else {
+        first.also.push_back(std::move(d.key));
+      }
+    }
+    if (!first.key.empty()) {
+      // Who refuses everything refuses this as well.
+      first.also.push_back(kRefused);
+      return first;
     }
     return Pattern(kRefused,
                    absl::StrCat("the decode refuses a ", ValidityName(validity),

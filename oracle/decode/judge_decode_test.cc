@@ -251,8 +251,10 @@ TEST(JudgeDecode, RefusingAWiderBufferIsNamed) {
   const DecodeDiagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
   EXPECT_EQ(d.field, "decode.capacity");
-  // Or one that refuses everything.
-  EXPECT_EQ(d.also, std::vector<std::string>{"refused-valid"});
+  // Or one that demands lengths, or refuses everything.
+  EXPECT_EQ(d.also,
+            (std::vector<std::string>{"decode.lengths_demand=LENGTHS_DEMANDED",
+                                      "refused-valid"}));
   EXPECT_TRUE(Informs(declared, image, "decode.capacity"));
   // Under that contract the refusal is right.
   Contract refuses = declared;
@@ -561,9 +563,25 @@ TEST(JudgeDecode, DemandingLengthsRefusesAValidCall) {
       EXPECT_EQ(
           DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure)
               .key,
-          "refused-valid");
+          "decode.lengths_demand=LENGTHS_DEMANDED");
     }
   }
+}
+
+// Where it is the contract's own demand, a call without them is one to refuse.
+TEST(JudgeDecode, ABackendMayDemandLengths) {
+  Contract declared = BuiltinContract();
+  declared.mutable_decode()->set_lengths_demand(
+      DecodeContract::LENGTHS_DEMANDED);
+  Case c = PlainCase();
+  CallOf(c).clear_lengths();
+  const StepValidity without = ClassifyDecode(declared, ImageOf(c), 0);
+  EXPECT_EQ(without.validity, Validity::kInvalid);
+  EXPECT_EQ(without.rule, "decode.lengths_demand");
+  for (std::uint32_t i = 0; i < CallOf(c).queries(); ++i) {
+    CallOf(c).add_lengths(4);
+  }
+  EXPECT_EQ(ClassifyDecode(declared, ImageOf(c), 0).validity, Validity::kValid);
 }
 
 TEST(JudgeDecode, EndingsThatAreNotResults) {

@@ -37,6 +37,7 @@ class Classifier {
     CheckShapes();
     CheckExtra();
     CheckCapacity();
+    CheckLengths();
     CheckScale();
     CheckIndices();
     return std::move(kept_);
@@ -169,6 +170,15 @@ class Classifier {
                             "is ", call_.declared_topk());
       });
     }
+  }
+
+  void CheckLengths() {
+    if (contract_.lengths_demand() != DecodeContract::LENGTHS_DEMANDED ||
+        step_.Find(TensorId::kLengths) != nullptr) {
+      return;
+    }
+    Keep(Validity::kInvalid, "decode.lengths_demand",
+         [] { return "the call gives no lengths"; });
   }
 
   void CheckScale() {

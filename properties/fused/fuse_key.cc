@@ -132,6 +132,8 @@ Why WhyNotConvert(const StepImage& step) {
       (counts != nullptr && counts->shape[0] != rows)) {
     return "lists of different lengths";
   }
+  // Prefill requests are numbered call by call.
+  if (step.Find(TensorId::kPrefillIds) != nullptr) return "a workspace";
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t id = Int32At(ids, i);
     if (id < 0 || id >= table.shape[0]) return "a request past the table";
@@ -207,7 +209,10 @@ void AppendStep(std::string& key, const StepImage& step) {
       key.append(tensor.bytes.begin(), tensor.bytes.end());
     }
   }
-  if (step.kernel == Kernel::kGather) Append(key, step.step->gather().nope());
+  if (step.kernel == Kernel::kGather) {
+    Append(key, step.step->gather().nope());
+    Append(key, step.step->gather().tensor_scale_bits());
+  }
   if (step.kernel == Kernel::kDecode) {
     const Decode& call = step.step->decode();
     Append(key, call.softmax_scale_bits());

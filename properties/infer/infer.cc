@@ -120,7 +120,8 @@ class Inference {
     const std::vector<Field>& fields = AllFields();
     for (int number = 0; number < static_cast<int>(fields.size()); ++number) {
       const Field& field = fields[static_cast<std::size_t>(number)];
-      if (field.kernel != kernel_ || !RuleApplies(FP8_DS_MLA, field.name)) {
+      if (field.kernel != kernel_ ||
+          !RuleApplies(BuiltinContract(), field.name)) {
         continue;
       }
       options_.progress();

@@ -33,6 +33,7 @@ TEST_P(Differential, TriggeredIsJudgedWrongAndNothingElse) {
     const TargetSet builtin = *MakeTargetSet(entry.right);
     GeneratorOptions options;
     options.layout = entry.layout;
+    TakeWhat(entry.kernels[0], RightContract(entry), options);
     CaseChecker checker(targets, *executor);
     for (int i = 0; i < 40; ++i) {
       Choices choices(7000 + 40 * GetParam() + i);

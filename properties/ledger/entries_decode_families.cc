@@ -33,6 +33,15 @@ LedgerEntry TrueAsWell(std::string key, LedgerEntry entry) {
   return entry;
 }
 
+// A host that demands lengths, and takes calls without.
+LedgerEntry LengthsDemandedBy(std::string target) {
+  LedgerEntry entry = Fault(std::move(target), {kRefusal},
+                            "accepted-invalid:decode.lengths_demand",
+                            "operator: dropped check");
+  entry.right = "builtin:lengths-demanded";
+  return entry;
+}
+
 // One that takes the scales of both sides by `rule`.
 LedgerEntry BothScales(std::string target, const std::string& rule,
                        std::string source) {
@@ -220,6 +229,10 @@ std::vector<LedgerEntry> DecodeFamilyEntries() {
       // Host.
       Fault("mutant:sinks-unchecked", {kRefusal},
             "accepted-invalid:decode.heads", "operator: dropped check"),
+      Rule("mutant:lengths-demanded-of-all", {kRefusal},
+           "decode.lengths_demand", "LENGTHS_DEMANDED",
+           "flashinfer-ai/flashinfer#4947"),
+      LengthsDemandedBy("mutant:lengths-demand-dropped"),
       Fault("mutant:batch-unchecked", {kRefusal, kMemory}, "",
             "vllm-project/vllm#39542"),
       Fault("mutant:pe-dim-falls-through", {kRefusal},

@@ -87,6 +87,10 @@ std::vector<LedgerEntry> LayoutDecodeEntries() {
       Rule("extra-dropped", outputs, "decode.extra", "EXTRA_DROPPED",
            "operator: segment dropped"),
   };
+  LedgerEntry e4m3 = Fault("e4m3-tile-before", {kDecodeOut}, "",
+                           "operator: tile index moved by one");
+  e4m3.right = "builtin:flashinfer-dsv4";
+  entries.push_back(std::move(e4m3));
   LedgerEntry nope = OneRule(kWrong, "mutant:nope-row-decode-qk-pow2", outputs,
                              "qk.scale_rule", "SCALE_POW2_FLOOR",
                              "vllm-project/vllm#54563, over rows without rope");

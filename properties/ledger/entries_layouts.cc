@@ -20,6 +20,15 @@ LedgerEntry OfIndexer(LedgerEntry entry) {
 LedgerEntry OfDsv4(LedgerEntry entry) {
   return Of(DSV4_FOOTER_584, "builtin:dsv4", std::move(entry));
 }
+LedgerEntry OfBytes(LedgerEntry entry) {
+  return Of(FP8_DS_MLA, "builtin:byte-gather", std::move(entry));
+}
+LedgerEntry OfDsv4Bytes(LedgerEntry entry) {
+  return Of(DSV4_FOOTER_584, "builtin:dsv4-byte-gather", std::move(entry));
+}
+LedgerEntry OfOneScale(LedgerEntry entry) {
+  return Of(FP8_DS_MLA, "builtin:one-scale-gather", std::move(entry));
+}
 LedgerEntry OfDsv41(LedgerEntry entry) {
   return Of(DSV4_1_FOOTER_528, "builtin:dsv4_1", std::move(entry));
 }
@@ -112,6 +121,21 @@ std::vector<LedgerEntry> LayoutEntries() {
                     "values-only", "operator: tile of another layout")),
       OfDsv4(NoRule(kGatherer, "mutant:dsv4-entries-from-behind", {kGather},
                     "values-only", "operator: order reversed")),
+      OfBytes(NoRule(kGatherer, "mutant:byte-gather-dense-rows", {kGather},
+                     "dense-rows", "operator: row stride dropped")),
+      OfDsv4Bytes(OneRule(kGatherer, "mutant:byte-gather-at-pitch", {kGather},
+                          "gather.byte_rows", "BYTES_AT_PITCH",
+                          "vllm-project/vllm, cp_gather_cache over pages with "
+                          "footers")),
+      OfDsv4Bytes(NoRule(kGatherer, "mutant:byte-gather-entries-behind-64",
+                         {kGather}, "",
+                         "flashinfer-ai/flashinfer#3395, in a gather")),
+      OfOneScale(NoRule(kGatherer, "mutant:one-scale-dropped", {kGather},
+                        "values-only", "operator: factor dropped")),
+      OfOneScale(NoRule(kGatherer, "mutant:one-scale-takes-656", {kRefusal},
+                        "accepted-invalid",
+                        "vllm-project/vllm, fp8_ds_mla rows in the gather by "
+                        "one scale")),
   };
 }
 

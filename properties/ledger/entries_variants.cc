@@ -15,8 +15,14 @@ LedgerEntry Of(const char* right, LedgerEntry entry) {
 LedgerEntry OfFused(LedgerEntry entry) {
   return Of("builtin:triton", std::move(entry));
 }
+LedgerEntry OfFp32(LedgerEntry entry) {
+  return Of("builtin:triton-fp32", std::move(entry));
+}
 LedgerEntry OfCompacting(LedgerEntry entry) {
   return Of("builtin:compacting", std::move(entry));
+}
+LedgerEntry OfWorkspace(LedgerEntry entry) {
+  return Of("builtin:workspace", std::move(entry));
 }
 LedgerEntry OfKimi(LedgerEntry entry) {
   return Of("builtin:kimi-k3", std::move(entry));
@@ -49,6 +55,12 @@ std::vector<LedgerEntry> VariantEntries() {
                       "vllm-project/vllm, DeepSeek-V4's Triton insert")),
       OfFused(NoRule(kThis, "mutant:triton-amax-half-tile", {kWriterRow}, "",
                      "operator: a step of the reduction dropped")),
+      OfFp32(OneRule(kThis, "mutant:triton-fp32-through-bf16", {kWriterRow},
+                     "writer.fp32_values", "FP32_THROUGH_BF16",
+                     "vllm-project/vllm, the unfused norm and writer in the "
+                     "fused one's place")),
+      OfFp32(NoRule(kThis, "mutant:triton-fp32-rope-cut-off", {kWriterRow},
+                    "rope-only", "operator: rounding dropped")),
       OfKimi(NoRule(kThis, "mutant:kimi-payload-fallthrough",
                     {kWriterRow, "round-trip", "power-of-two-scaling"},
                     "codes-only",
@@ -81,6 +93,32 @@ std::vector<LedgerEntry> VariantEntries() {
                            {kConvert, kValidCount}, "convert.table_row",
                            "TABLE_ROW_SHAPE",
                            "vllm-project/vllm#55109, in a conversion")),
+      OfWorkspace(OneRule(kIndex, "mutant:workspace-start-dropped", {kConvert},
+                          "convert.workspace", "WORKSPACE_START_DROPPED",
+                          "operator: addend dropped")),
+      OfWorkspace(OneRule(kIndex, "mutant:workspace-start-of-row",
+                          {kConvert, kMemory}, "convert.workspace",
+                          "WORKSPACE_START_OF_ROW",
+                          "operator: another subscript")),
+      OfWorkspace(OneRule(kIndex, "mutant:workspace-by-table",
+                          {kConvert, kValidCount}, "convert.workspace",
+                          "WORKSPACE_BY_TABLE",
+                          "vllm-project/vllm, its conversion before it knew "
+                          "of a workspace")),
+      OfWorkspace(NoRule(kIndex, "mutant:workspace-first-is-decode",
+                         {kConvert, kValidCount}, "",
+                         "operator: comparison moved by one")),
+      OfWorkspace(OneRule(kIndex, "mutant:workspace-unbounded",
+                          {kConvert, kValidCount}, "convert.workspace",
+                          "WORKSPACE_UNBOUNDED", "operator: bound dropped")),
+      OfWorkspace(OneRule(kIndex, "mutant:workspace-slot-wraps",
+                          {kConvert, kValidCount}, "convert.pages",
+                          "PAGES_WRAPPED",
+                          "vllm-project/vllm, sparse_utils.py @02a26fa0: all "
+                          "arithmetic is int32")),
+      OfWorkspace(NoRule(kIndex, "mutant:workspace-slot-wraps-twice",
+                         {kConvert, kValidCount}, "",
+                         "operator: check after the product")),
   };
 }
 

@@ -55,6 +55,7 @@ TEST_P(Family, IsFoundAndNamed) {
     Choices choices(seed);
     GeneratorOptions options;
     options.layout = entry.layout;
+    TakeWhat(entry.kernels[0], RightContract(entry), options);
     if (decode) {
       options.writer = options.gather = options.convert = false;
       options.decode = true;

@@ -266,7 +266,9 @@ Contract RightContract(const LedgerEntry& entry) {
   if (entry.right == "builtin:indexer-ue8m0") {
     writer.set_scale(WriterContract::POW2_CEIL);
   }
-  if (entry.right == "builtin:kimi-k3" || entry.right == "builtin:triton") {
+  const bool fp32 = entry.right == "builtin:triton-fp32";
+  const bool fused = fp32 || entry.right == "builtin:triton";
+  if (entry.right == "builtin:kimi-k3" || fused) {
     writer.clear_pe_dims();
     writer.add_pe_dims(64);
   }
@@ -274,10 +276,27 @@ Contract RightContract(const LedgerEntry& entry) {
     contract.mutable_convert()->set_order(ConvertContract::COMPACTED);
     contract.mutable_convert()->set_requests(ConvertContract::REQUESTS_INVALID);
   }
-  if (entry.right == "builtin:triton") {
+  if (fused) {
     writer.set_scale_division(WriterContract::TIMES_RECIPROCAL);
     writer.clear_inputs();
-    writer.add_inputs(BF16);
+    writer.add_inputs(fp32 ? F32 : BF16);
+  }
+  if (entry.right == "builtin:lengths-demanded" ||
+      entry.right == "builtin:flashinfer-dsv4") {
+    contract.mutable_decode()->set_lengths_demand(
+        DecodeContract::LENGTHS_DEMANDED);
+  }
+  if (entry.right == "builtin:workspace") {
+    contract.mutable_convert()->set_workspace(
+        ConvertContract::WORKSPACE_WITHIN_TABLE);
+    contract.mutable_convert()->set_pages(ConvertContract::PAGES_FITTING);
+  }
+  if (entry.right == "builtin:byte-gather" ||
+      entry.right == "builtin:dsv4-byte-gather") {
+    contract.mutable_gather()->set_rows(GatherContract::ROWS_BYTES);
+  }
+  if (entry.right == "builtin:one-scale-gather") {
+    contract.mutable_gather()->set_rows(GatherContract::ROWS_ONE_SCALE);
   }
   return contract;
 }

@@ -71,9 +71,12 @@ GeneratorOptions OptionsFor(const LedgerEntry& entry) {
   if (entry.kernels == std::vector<Kernel>{Kernel::kDecode}) {
     GeneratorOptions options = kDecodes;
     options.layout = entry.layout;
+    TakeWhat(Kernel::kDecode, RightContract(entry), options);
     return options;
   }
-  return {.decode = ReplacesDecode(entry.kernels)};
+  GeneratorOptions options = {.decode = ReplacesDecode(entry.kernels)};
+  TakeWhat(entry.kernels[0], RightContract(entry), options);
+  return options;
 }
 
 Seen Campaign(const LedgerEntry& entry, int cases, bool relations) {
@@ -277,7 +280,13 @@ TEST_P(RightKernels, AreNeverFlagged) {
   for (const TargetInfo& target : AllTargets()) {
     if (IsMutant(target.name) || ReplacesDecode(target.replaces)) continue;
     const int cases = (target.name == "builtin" ? 20000 : 1000) / kParts;
-    NeverFlagged(target.name, {}, 1000000 + GetParam() * cases, cases);
+    const TargetSet set = *MakeTargetSet(target.name);
+    GeneratorOptions options;
+    for (const Kernel kernel : target.replaces) {
+      TakeWhat(kernel, set.For(kernel)->contract(), options);
+      options.layout = set.For(kernel)->contract().layout();
+    }
+    NeverFlagged(target.name, options, 1000000 + GetParam() * cases, cases);
   }
 }
 
@@ -288,8 +297,10 @@ TEST_P(RightKernels, DecodesAreNeverFlagged) {
       continue;
     }
     GeneratorOptions options = kDecodes;
-    options.layout =
-        MakeTargetSet(target.name)->For(Kernel::kDecode)->contract().layout();
+    const TargetSet set = *MakeTargetSet(target.name);
+    const Contract& contract = set.For(Kernel::kDecode)->contract();
+    options.layout = contract.layout();
+    TakeWhat(Kernel::kDecode, contract, options);
     // Of each control a share: all of them is what a campaign is for. Other
     // layouts have a test of their own.
     const bool share =

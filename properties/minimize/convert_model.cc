@@ -29,6 +29,9 @@ bool ToModel(const Convert& convert, const Pool& pool, ConvertModel* model) {
     row.request = r < requests.size() ? requests[r] : 0;
     row.tokens.assign(tokens.begin() + r * indices.width(),
                       tokens.begin() + (r + 1) * indices.width());
+    if (static_cast<int>(r) < convert.prefill_request_ids_size()) {
+      row.prefill = convert.prefill_request_ids(static_cast<int>(r));
+    }
     model->rows.push_back(std::move(row));
   }
   for (std::size_t r = indices.rows(); r < requests.size(); ++r) {
@@ -44,6 +47,9 @@ bool ToModel(const Convert& convert, const Pool& pool, ConvertModel* model) {
   model->rest = convert;
   model->rest.clear_request_ids();
   model->rest.clear_block_table();
+  model->workspace = convert.prefill_request_ids_size() > 0 ||
+                     convert.prefill_workspace_starts_size() > 0;
+  model->rest.clear_prefill_request_ids();
   Indices& rest = *model->rest.mutable_token_indices();
   rest.clear_valid();
   rest.clear_limit();
@@ -83,6 +89,9 @@ void FromModel(const ConvertModel& model, Convert* convert) {
   }
   for (std::size_t r = 0; r < model.rows.size(); ++r) {
     convert->mutable_request_ids()->add_values(model.rows[r].request);
+    if (model.workspace) {
+      convert->add_prefill_request_ids(model.rows[r].prefill);
+    }
     for (std::size_t i = 0; i < width; ++i) {
       if (model.rows[r].tokens[i] == base) continue;
       SetIndex& set = *indices.add_set();
@@ -223,6 +232,42 @@ std::vector<ConvertModel> ReductionsOf(const ConvertModel& model) {
       for (const std::int64_t to : minimize::PlainerPages(model.table[r][c])) {
         if (model.table[r][c] == to) continue;
         add([&](ConvertModel& m) { m.table[r][c] = to; });
+      }
+    }
+  }
+  // The workspace: none, one request, plainer starts.
+  if (model.workspace) {
+    add([](ConvertModel& m) {
+      m.workspace = false;
+      m.rest.clear_prefill_workspace_starts();
+    });
+    add([](ConvertModel& m) {
+      for (ConvertModel::Row& row : m.rows) row.prefill = -1;
+    });
+    const auto& starts = model.rest.prefill_workspace_starts();
+    if (starts.size() > 1) {
+      add([](ConvertModel& m) {
+        m.rest.mutable_prefill_workspace_starts()->Truncate(1);
+        for (ConvertModel::Row& row : m.rows) {
+          row.prefill = std::min(row.prefill, 0);
+        }
+      });
+      add([](ConvertModel& m) {
+        m.rest.mutable_prefill_workspace_starts()->RemoveLast();
+      });
+    }
+    for (int i = 0; i < starts.size(); ++i) {
+      for (const std::int32_t to : {0, 1, starts.Get(i) / 2}) {
+        if (to == starts.Get(i)) continue;
+        add([&](ConvertModel& m) {
+          m.rest.set_prefill_workspace_starts(i, to);
+        });
+      }
+    }
+    for (std::size_t r = 0; r < std::min<std::size_t>(n, 4); ++r) {
+      for (const std::int32_t to : {-1, 0}) {
+        if (to == model.rows[r].prefill) continue;
+        add([&](ConvertModel& m) { m.rows[r].prefill = to; });
       }
     }
   }

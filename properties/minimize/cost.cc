@@ -52,9 +52,11 @@ void AddValues(const Values& values, DType dtype, CaseCost& cost) {
       cost[6] += 8;
   }
   cost[7] += std::min<std::uint64_t>(values.seed(), kMostOfOne);
+  cost[6] += values.low_seed() != 0;
+  cost[7] += std::min<std::uint64_t>(values.low_seed(), kMostOfOne);
   cost[6] += static_cast<std::uint64_t>(values.set_size());
   for (const SetBits& set : values.set()) {
-    cost[7] += BitsCost(set.bits(), dtype) + set.at();
+    cost[7] += BitsCost(set.bits(), dtype) + set.at() + set.low();
   }
 }
 
@@ -161,7 +163,9 @@ void AddStep(const Step& step, CaseCost& cost) {
     cost[5] += (g.seq_lens_size() > 0) + (g.seq_starts_size() > 0) +
                (g.dst_columns() != 0) + (g.dst_row_stride() != 0) +
                (g.output() != DTYPE_UNSPECIFIED) + g.nope();
-    cost[7] += g.dst_row_stride() + g.dst_columns();
+    cost[7] += g.dst_row_stride() + g.dst_columns() +
+               BitsCost(g.tensor_scale_bits() >> 16, BF16) +
+               ((g.tensor_scale_bits() & 0xffff) != 0 ? 4000 : 0);
     for (const std::int32_t first : g.seq_starts()) {
       cost[7] += NumberCost(first);
     }
@@ -188,6 +192,14 @@ void AddStep(const Step& step, CaseCost& cost) {
                NumberCost(v.surplus_requests()) + i.limit() + i.valid();
     for (const SetIndex& set : i.set()) {
       cost[7] += IndexCost(set.value()) + set.at();
+    }
+    cost[1] += static_cast<std::uint64_t>(v.prefill_workspace_starts_size());
+    cost[5] += v.prefill_request_ids_size() > 0;
+    for (const std::int32_t id : v.prefill_request_ids()) {
+      cost[7] += NumberCost(std::int64_t{id} + 1);
+    }
+    for (const std::int32_t start : v.prefill_workspace_starts()) {
+      cost[7] += NumberCost(start);
     }
   } else if (step.has_decode()) {
     AddDecode(step.decode(), cost);

@@ -45,8 +45,10 @@ struct ConvertModel {
   struct Row {
     std::int64_t request = 0;
     std::vector<std::int32_t> tokens;
+    std::int32_t prefill = -1;  // of a call that names a workspace
   };
   std::vector<Row> rows;
+  bool workspace = false;
   std::vector<std::int64_t> more_requests;  // ids past the rows
   std::int32_t surplus = 0;
   std::vector<std::vector<std::int64_t>> table;  // one stored row if expanded

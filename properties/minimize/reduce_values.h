@@ -80,6 +80,13 @@ bool ReduceValues(Search& search, const ValuesOf& values_of, DType dtype,
   });
   progress |= search.TryEdit([&](Case& c) { values_of(c).clear_set(); });
   progress |= search.TryEdit([&](Case& c) {
+    values_of(c).clear_low_seed();
+    for (SetBits& set : *values_of(c).mutable_set()) set.clear_low();
+  });
+  progress |= search.TryEdit([&](Case& c) {
+    for (SetBits& set : *values_of(c).mutable_set()) set.set_low(1);
+  });
+  progress |= search.TryEdit([&](Case& c) {
     values_of(c).clear_pattern();
     values_of(c).clear_seed();
     values_of(c).clear_bits();
@@ -92,15 +99,19 @@ bool ReduceValues(Search& search, const ValuesOf& values_of, DType dtype,
   Case copy = search.best();
   const Values& now = values_of(copy);
   if (now.pattern() != Values::ZERO && count <= kMostWrittenOut) {
+    // Of an fp32 tensor with its lower halves; a 16-bit one has none.
     const std::vector<std::uint16_t> bits = ExpandValues(now, dtype, count);
+    const std::vector<std::uint32_t> wide = ExpandFp32Values(now, count);
     Case written_out = search.best();
     Values& values = values_of(written_out);
+    const bool low = now.low_seed() != 0;
     values.Clear();
     for (std::uint64_t i = 0; i < count; ++i) {
       if (bits[i] == 0) continue;
       SetBits& set = *values.add_set();
       set.set_at(static_cast<std::uint32_t>(i));
       set.set_bits(bits[i]);
+      if (low) set.set_low(wide[i] & 0xffff);
     }
     progress |= ThinOut(search, std::move(written_out), values_of);
   } else if (now.set_size() > 0) {

@@ -26,6 +26,8 @@ void KeepTokens(Write& w, const std::vector<std::uint64_t>& keep,
     if (!written_out) return;
     const std::vector<std::uint16_t> bits = ExpandValues(
         values, w.input() == F16 ? F16 : BF16, (keep.back() + 1) * columns);
+    const std::vector<std::uint32_t> wide =
+        ExpandFp32Values(values, (keep.back() + 1) * columns);
     values.Clear();
     for (std::size_t row = 0; row < keep.size(); ++row) {
       for (std::uint64_t i = 0; i < columns; ++i) {
@@ -34,6 +36,9 @@ void KeepTokens(Write& w, const std::vector<std::uint64_t>& keep,
         SetBits& set = *values.add_set();
         set.set_at(static_cast<std::uint32_t>(row * columns + i));
         set.set_bits(v);
+        if (w.input() == F32) {
+          set.set_low(wide[keep[row] * columns + i] & 0xffff);
+        }
       }
     }
   };

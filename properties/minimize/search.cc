@@ -12,7 +12,19 @@ namespace {
 GeneratorOptions AnyOf(const Case& c) {
   GeneratorOptions options = {.decode = true, .small = false};
   options.layout = TokenLayoutOf(c.pool().layout()).layout;
+  for (const Step& step : c.steps()) {
+    options.workspace |= step.convert().prefill_request_ids_size() > 0;
+    if (step.gather().tensor_scale_bits() != 0) {
+      options.rows = GatherContract::ROWS_ONE_SCALE;
+    }
+  }
   return options;
+}
+
+bool Changes(const Case& c, const GeneratorOptions& options) {
+  Case repaired = c;
+  RepairCase(repaired, options);
+  return CanonicalBinary(repaired) != CanonicalBinary(c);
 }
 
 }  // namespace
@@ -28,10 +40,11 @@ Search::Search(const Case& c, const MinimizeOptions& options,
   Canonicalise(best_);
   cost_ = CostOf(best_);
   progress_.bytes = CanonicalBinary(best_).size();
-  // A case that Repair would change is not forced into its mould.
-  Case repaired = best_;
-  RepairCase(repaired, AnyOf(repaired));
-  repairable_ = CanonicalBinary(repaired) == CanonicalBinary(best_);
+  // A case that Repair would change is not forced into its mould. One that
+  // names pages and requests past the pool and the table may go on doing so.
+  repair_ = AnyOf(best_);
+  if (Changes(best_, repair_)) repair_.any_page = repair_.any_request = true;
+  repairable_ = !Changes(best_, repair_);
 }
 
 bool Search::Exhausted() const {
@@ -62,7 +75,7 @@ bool Search::Try(Case c) {
   if (!repairable_) return false;
   // A reduction may leave a slot or a page number out of range.
   Case repaired = c;
-  RepairCase(repaired, AnyOf(repaired));
+  RepairCase(repaired, repair_);
   Canonicalise(repaired);
   return TryAsIs(repaired);
 }

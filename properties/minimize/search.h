@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "corpus/case.pb.h"
+#include "properties/generate.h"
 #include "properties/minimize/cost.h"
 #include "properties/minimize/minimize.h"
 
@@ -95,6 +96,7 @@ class Search {
   const std::function<void(const MinimizeProgress&)>& report_;
   const std::chrono::steady_clock::time_point start_;
   MinimizeProgress progress_;
+  GeneratorOptions repair_;  // what a repaired case may hold
   bool repairable_ = false;
   std::unordered_map<std::uint64_t, bool> asked_;
 };

@@ -88,6 +88,8 @@ StepImage PartOf(const StepImage& whole, const Part& part, const Part& dst) {
     } else if (t.id == TensorId::kBlockTable &&
                whole.kernel == Kernel::kConvert) {
       step.tensors.push_back(t);  // request ids number its rows
+    } else if (t.id == TensorId::kPrefillStarts) {
+      step.tensors.push_back(t);  // prefill request ids number them
     } else if (t.id == TensorId::kWorkspaceStarts) {
       std::vector<std::int64_t> starts;
       const std::int64_t end =
@@ -120,6 +122,10 @@ bool BatchSingle::Applies(const Contract& contract, const CaseImage& image,
   if (step.kernel == Kernel::kDecode) {
     return contract.arithmetic().block() > 0 &&
            contract.arithmetic().blocks_per_split() > 0;
+  }
+  if (step.kernel == Kernel::kConvert) {
+    return contract.convert().workspace() !=
+           ConvertContract::WORKSPACE_START_OF_ROW;
   }
   if (step.kernel != Kernel::kGather) return true;
   // A launch that holds fewer tasks than its parts together is another call.

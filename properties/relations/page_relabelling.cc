@@ -70,7 +70,10 @@ bool PageRelabelling::Applies(const Contract& contract, const CaseImage& image,
                  ConvertContract::TABLE_ROW_STRIDE &&
              contract.convert().invalid() ==
                  ConvertContract::INVALID_MINUS_ONE &&
-             contract.convert().negative() == ConvertContract::ANY_NEGATIVE;
+             contract.convert().negative() == ConvertContract::ANY_NEGATIVE &&
+             // A wrapped slot, or a workspace's row, may look like any other.
+             contract.convert().pages() != ConvertContract::PAGES_WRAPPED &&
+             step.Find(TensorId::kPrefillIds) == nullptr;
     case Kernel::kDecode:
       // Slot 0 has no meaning of its own.
       return !oracle::ReadsSlot0(contract.decode());

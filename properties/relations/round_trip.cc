@@ -267,6 +267,7 @@ bool RoundTrip::Applies(const Contract& contract, const CaseImage& image,
 absl::Status RoundTrip::Run(StepContext& context, Finding* finding) {
   const GatherContract* gather = GatherOf(context);
   if (gather == nullptr || gather->codes() != GatherContract::E4M3FN ||
+      gather->rows() != GatherContract::ROWS_UPCONVERTED ||
       !ReadsScalesOf(*gather, context.contract().writer())) {
     *finding = {Verdict::kSkipped,
                 "no gather that reads what this writer stores"};

@@ -52,7 +52,7 @@ struct Call {
   std::size_t buffer_count;
   std::int64_t page_size;
   bool nope;
-  std::uint32_t softmax_scale_bits;
+  std::uint32_t scale_bits;  // of a decode's softmax; of a gather's cache
   std::int64_t splits, declared_topk, query_length;
   std::size_t scratch_bytes;
 };
@@ -233,6 +233,7 @@ inline int MakeCall(const MlafuzzTarget& target, const MlafuzzCall& common,
     args.workspace_starts = memory.Find("workspace_starts");
     args.seq_lens = memory.Find("seq_lens");
     args.seq_starts = memory.Find("seq_starts");
+    std::memcpy(&args.tensor_scale, &call.scale_bits, sizeof args.tensor_scale);
     return target.gather(&common, &args);
   }
   if (kernel == "convert" && target.convert != NULL) {
@@ -244,12 +245,14 @@ inline int MakeCall(const MlafuzzTarget& target, const MlafuzzCall& common,
     args.token_indices = memory.Find("token_indices");
     args.out = memory.Find("out");
     args.valid_count = memory.Find("valid_count");
+    args.prefill_request_ids = memory.Find("prefill_request_ids");
+    args.prefill_workspace_starts = memory.Find("prefill_workspace_starts");
     return target.convert(&common, &args);
   }
   if (kernel == "decode" && target.decode != NULL) {
     MlafuzzDecode args = MlafuzzDecode();
     args.struct_size = sizeof args;
-    std::memcpy(&args.softmax_scale, &call.softmax_scale_bits,
+    std::memcpy(&args.softmax_scale, &call.scale_bits,
                 sizeof args.softmax_scale);
     args.splits = call.splits;
     args.declared_topk = call.declared_topk;

@@ -35,6 +35,15 @@ SCALARS = {
     "convert": ("page_size",),
     "decode": ("softmax_scale", "splits", "declared_topk", "query_length"),
 }
+# Given where a call has them.
+OF_SOME_CALLS = (
+    "dst_scales",
+    "prefill_request_ids",
+    "prefill_workspace_starts",
+    "extra_cache",
+    "extra_indices",
+    "extra_lengths",
+)
 # In the order in which results are returned.
 OUTPUTS = {
     "write": ("cache",),
@@ -290,8 +299,10 @@ def call_and_compare(name):
         one.array_on_gpu = arrays[key]
     arguments = dict.fromkeys(ARGUMENTS[CALL["kernel"]].split())
     for key, array in arrays.items():
-        if key in arguments or key == "dst_scales":
+        if key in arguments or key in OF_SOME_CALLS:
             arguments[key] = array
+    if CALL["kernel"] == "gather" and CALL["softmax_scale"]:
+        arguments["tensor_scale"] = CALL["softmax_scale"]
     for key in SCALARS.get(CALL["kernel"], ()):
         arguments[key] = CALL[key]
     mlafuzz = sys.modules["mlafuzz"]

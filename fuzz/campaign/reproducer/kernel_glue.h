@@ -50,15 +50,21 @@ inline std::int32_t EmbeddedGather(const MlafuzzCall* call,
                                     a->seq_lens,
                                     a->seq_starts,
                                     a->nope != 0,
-                                    a->dst_scales};
+                                    a->dst_scales,
+                                    a->tensor_scale};
   return Answer(embedded_kernel.kernels.gather(args, ContextOf(call)), call);
 }
 
 inline std::int32_t EmbeddedConvert(const MlafuzzCall* call,
                                     const MlafuzzConvert* a) {
-  const mlafuzz::ConvertArgs args = {a->page_size,   a->request_ids,
-                                     a->block_table, a->token_indices,
-                                     a->out,         a->valid_count};
+  const mlafuzz::ConvertArgs args = {a->page_size,
+                                     a->request_ids,
+                                     a->block_table,
+                                     a->token_indices,
+                                     a->out,
+                                     a->valid_count,
+                                     a->prefill_request_ids,
+                                     a->prefill_workspace_starts};
   return Answer(embedded_kernel.kernels.convert(args, ContextOf(call)), call);
 }
 
@@ -75,7 +81,11 @@ inline std::int32_t EmbeddedDecode(const MlafuzzCall* call,
                                     a->softmax_scale,
                                     a->splits,
                                     a->declared_topk,
-                                    a->query_length};
+                                    a->query_length,
+                                    nullptr,
+                                    a->extra_cache,
+                                    a->extra_indices,
+                                    a->extra_lengths};
   return Answer(embedded_kernel.kernels.decode(args, ContextOf(call)), call);
 }
 

@@ -41,6 +41,12 @@ CallResult SinksUnchecked(const DecodeArgs& args,
   return RunDecode(taken, context, {});
 }
 
+// The demand of one backend, made before any is chosen.
+CallResult LengthsDemandedOfAll(const DecodeArgs& args,
+                                const LaunchContext& context) {
+  return RunDecode(args, context, {.lengths_demanded = true});
+}
+
 // Index rows and lengths as many as may be.
 CallResult BatchUnchecked(const DecodeArgs& args,
                           const LaunchContext& context) {
@@ -86,6 +92,15 @@ std::vector<CompiledDecode> HostFaults() {
   return {
       DecodeCallTwin<SinksUnchecked>("mutant:sinks-unchecked",
                                      "decode takes any number of sinks"),
+      DecodeCallTwin<LengthsDemandedOfAll>(
+          "mutant:lengths-demanded-of-all",
+          "decode demands lengths that it does not need"),
+      {"mutant:lengths-demand-dropped",
+       "decode takes calls without the lengths that it demands",
+       [](const DecodeArgs& args, const LaunchContext& context) {
+         return RunDecode(args, context, {});
+       },
+       [] { return DecodeContractOf({.lengths_demanded = true}); }},
       DecodeCallTwin<BatchUnchecked>("mutant:batch-unchecked",
                                      "decode takes any number of index rows "
                                      "and lengths"),

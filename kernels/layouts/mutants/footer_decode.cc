@@ -130,11 +130,33 @@ struct ExtraInFirst : Right {
   }
 };
 
+// ------------------------------------------------------------------------ E4M3
+
+using RightE4m3 = kernels::PageE4m3Policy<Dsv4Footer584>;
+
+// Values of a tile under the weights of the one before.
+struct WeightsOfTileBefore : RightE4m3 {
+  static __device__ int WeightTile(int chunk) {
+    const int tile = ValueTile(chunk);
+    return tile > 0 ? tile - 1 : 0;
+  }
+};
+
 void DropsExtra(DecodeParams& params) { params.extra_lanes = 0; }
 
 // --------------------------------------------------------------------- Targets
 
 Contract OfDsv4() { return BuiltinContract(DSV4_FOOTER_584); }
+constexpr DecodeOptions kE4m3 = {
+    .arithmetic = DecodeArithmetic::kE4m3,
+    .v_ends = {.zero_is_zero = true, .last_is_inf = true},
+    .bf16_partials = true,
+    .lengths_demanded = true};
+Contract OfDsv4E4m3() { return DecodeContractOf(kE4m3, DSV4_FOOTER_584); }
+CallResult E4m3WeightsOfTileBefore(const DecodeArgs& args,
+                                   const LaunchContext& context) {
+  return CallPageE4m3<WeightsOfTileBefore>(args, context, kE4m3);
+}
 Contract OfNopeRow() { return BuiltinContract(NOPE_ROW_528); }
 
 template <class Policy, void (*adjust)(DecodeParams&) = nullptr>
@@ -202,6 +224,11 @@ std::vector<CompiledTarget> FooterDecodeMutants() {
                          "DeepSeek-V4 decode reads the first cache for both"),
       Twin<Right, DropsExtra>("mutant:dsv4-decode-extra-dropped",
                               "DeepSeek-V4 decode ignores the second cache"),
+      {.name = "mutant:dsv4-decode-e4m3-tile-before",
+       .what = "DeepSeek-V4 decode in E4M3 mixes a tile by another's weights",
+       .kernels = {.decode = E4m3WeightsOfTileBefore},
+       .contract = OfDsv4E4m3,
+       .rest = "builtin:dsv4"},
       {.name = "mutant:nope-row-decode-qk-pow2",
        .what = "decode of 528-byte rows takes exponents for the logits",
        .kernels = {.decode = NopeRowPow2},

@@ -12,6 +12,7 @@ namespace mlafuzz {
 std::vector<CompiledTarget> IndexerMutants();
 std::vector<CompiledTarget> FooterMutants();
 std::vector<CompiledTarget> FooterDecodeMutants();
+std::vector<CompiledTarget> RowGatherMutants();
 
 // All of them.
 std::vector<CompiledTarget> LayoutMutants();

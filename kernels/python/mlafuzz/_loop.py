@@ -41,6 +41,8 @@ _TENSOR_NAMES = (
         9: "token_indices",
         10: "out",
         11: "valid_count",
+        23: "prefill_request_ids",
+        24: "prefill_workspace_starts",
     },
     {
         12: "q",
@@ -128,6 +130,8 @@ def _made(target, memory, arena, call, tensors, scratch, last, number):
         return _reply(_NO_DEVICE_MEMORY, why)
     if kernel == 1:
         arguments["nope"] = call[3] != 0
+        if call[4]:
+            arguments["tensor_scale"] = call[4]
     elif kernel == 2:
         arguments["page_size"] = call[6]
     elif kernel == 3:
@@ -147,8 +151,7 @@ def _made(target, memory, arena, call, tensors, scratch, last, number):
 
 
 def _answered(function, arguments, kernel, memory):
-    # dst_scales is an argument of an indexer's gather alone, extra_* of a decode
-    # that is given a second cache.
+    # Arguments of some calls alone: dst_scales, tensor_scale, prefill_*, extra_*.
     outputs = {
         name: arguments[name] for name in memory.outputs[kernel] if name in arguments
     }

@@ -37,6 +37,8 @@ _IDS = {
     "extra_cache": 20,
     "extra_indices": 21,
     "extra_lengths": 22,
+    "prefill_request_ids": 23,
+    "prefill_workspace_starts": 24,
     "cache": 0xFFFF,
 }
 # uint16 stands for bfloat16, as in modules.

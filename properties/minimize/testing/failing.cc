@@ -25,6 +25,7 @@ GeneratorOptions OptionsFor(const LedgerEntry& entry) {
   options.writer = options.gather || Replaces(entry, Kernel::kWriter);
   options.convert = Replaces(entry, Kernel::kConvert);
   options.layout = entry.layout;
+  TakeWhat(entry.kernels[0], RightContract(entry), options);
   return options;
 }
 

@@ -1,0 +1,128 @@
+// Gathers that do not take tile scales: of rows as bytes, whatever they mean
+// (vllm-project/vllm cp_gather_cache), and of E4M3 codes under one scale for
+// the whole cache (vllm-project/vllm gather_and_maybe_dequant_cache). Tasks are
+// found as in kernels/gather.cuh; one warp takes a row at a time.
+//
+// Each policy holds the decisions. A wrong twin derives from it and overrides
+// one.
+#ifndef MLAFUZZ_KERNELS_LAYOUTS_ROW_GATHERS_CUH_
+#define MLAFUZZ_KERNELS_LAYOUTS_ROW_GATHERS_CUH_
+
+#include <cstdint>
+
+#include "corpus/types.pb.h"
+#include "kernels/gather.cuh"
+
+namespace mlafuzz::kernels {
+inline namespace SIMT_BACKEND {
+
+// Columns of a row under one scale: latent and rope, all of them codes.
+inline constexpr int kOneScaleColumns = 576;
+
+// A token's bytes: `kRow` in its row, `kEntry` behind all rows of its page.
+template <Layout kId, int kRow, int kEntry>
+struct ByteGatherPolicy : GatherPolicy {
+  static constexpr Layout kLayout = kId;
+  static constexpr int kRowBytes = kRow;
+  static constexpr int kTokenBytes = kRow + kEntry;
+
+  // Where byte `at` of token `row` of a page lies.
+  static __device__ const std::uint8_t* Byte(const GatherParams& params,
+                                             std::int64_t page,
+                                             std::int64_t row,
+                                             std::int64_t at) {
+    const std::uint8_t* begin = params.cache + page * params.page_stride;
+    if (kEntry == 0) return begin + row * params.row_stride + at;
+    return at < kRow
+               ? begin + row * kRow + at
+               : begin + params.page_size * kRow + row * kEntry + (at - kRow);
+  }
+};
+
+// Codes of a row of 576 bytes under the call's scale.
+struct OneScaleGatherPolicy : GatherPolicy {
+  static __device__ float Scale(const GatherParams& params) {
+    return params.tensor_scale;
+  }
+};
+
+// The block's task, told to all of its lanes.
+template <class Policy>
+__device__ inline GatherTask SharedTask(const GatherParams& params,
+                                        std::int64_t* shared) {
+  if (threadIdx.x == 0) {
+    const GatherTask found = FindTask<Policy>(params, blockIdx.x);
+    shared[0] = found.first;
+    shared[1] = found.count;
+    shared[2] = found.page;
+    shared[3] = found.offset;
+  }
+  Policy::PublishTask();
+  return {shared[0], shared[1], shared[2], shared[3]};
+}
+
+// One block a task, up to kGatherWarps warps. dst is uint8: a byte a lane.
+template <class Policy>
+__global__ void __launch_bounds__(kGatherWarps * 32)
+    GatherBytes(GatherParams params) {
+  __shared__ std::int64_t shared_task[4];
+  const GatherTask task = SharedTask<Policy>(params, shared_task);
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warps = blockDim.x / 32;
+  auto* dst = reinterpret_cast<std::uint8_t*>(params.dst);
+  for (std::int64_t i = threadIdx.x / 32; i < task.count; i += warps) {
+    std::uint8_t* out = dst + (task.first + i) * params.dst_row_stride;
+    simt::Perturb(params.timing, 0);
+    for (unsigned at = lane; at < Policy::kTokenBytes; at += 32) {
+      out[at] = *Policy::Byte(params, task.page, task.offset + i, at);
+    }
+  }
+}
+
+template <class Policy>
+__global__ void __launch_bounds__(kGatherWarps * 32)
+    GatherOneScale(GatherParams params) {
+  __shared__ std::int64_t shared_task[4];
+  const GatherTask task = SharedTask<Policy>(params, shared_task);
+  const unsigned lane = threadIdx.x % 32;
+  const unsigned warps = blockDim.x / 32;
+  const float scale = Policy::Scale(params);
+  for (std::int64_t i = threadIdx.x / 32; i < task.count; i += warps) {
+    const std::uint8_t* row = Policy::Row(params, task.page, task.offset + i);
+    std::uint16_t* out = params.dst + (task.first + i) * params.dst_row_stride;
+    simt::Perturb(params.timing, 0);
+    for (unsigned chunk = lane; chunk < kOneScaleColumns / 8; chunk += 32) {
+      const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
+      Policy::StoreValues(out, chunk,
+                          make_uint4(Policy::Values(codes.x, scale),
+                                     Policy::Values(codes.x >> 16, scale),
+                                     Policy::Values(codes.y, scale),
+                                     Policy::Values(codes.y >> 16, scale)));
+    }
+  }
+}
+
+// Rows and requests are at least 1.
+template <class Policy, class Kernel>
+simt::LaunchResult LaunchRowGather(Kernel kernel, const GatherParams& params,
+                                   simt::Stream stream,
+                                   simt::Schedule schedule) {
+  const std::int64_t blocks = Policy::Blocks(params);
+  if (blocks == 0) return {};
+  simt::Config config;
+  config.grid = dim3(static_cast<unsigned>(blocks));
+  // No task has more rows than a page, or than there are.
+  std::int64_t warps = kGatherWarps;
+  if (params.page_size < warps) warps = params.page_size;
+  if (params.dst_rows < warps) warps = params.dst_rows;
+  config.block = dim3(static_cast<unsigned>(32 * warps));
+  config.stream = stream;
+  config.schedule = schedule;
+  config.sync_limit = Policy::kSyncLimit;
+  return simt::launch(config, kernel, params);
+}
+
+}  // namespace SIMT_BACKEND
+}  // namespace mlafuzz::kernels
+
+#endif  // MLAFUZZ_KERNELS_LAYOUTS_ROW_GATHERS_CUH_
