@@ -129,11 +129,9 @@ void SetDecode(const Chain& chain, Choices& choices, std::uint32_t slots,
   }
   // vLLM's backend of DeepSeek-V4 gives the lengths of its sliding windows.
   // None is 0: a row without keys says nothing.
-  if (layout == FP8_DS_MLA) return;
-  if (choices.OneIn(2) && chain.reader.decode().lengths_demand() !=
-                              DecodeContract::LENGTHS_DEMANDED) {
-    return;
-  }
+  const bool demanded = chain.reader.decode().lengths_demand() ==
+                        DecodeContract::LENGTHS_DEMANDED;
+  if (!demanded && (layout == FP8_DS_MLA || choices.OneIn(2))) return;
   for (std::uint32_t i = 0; i < decode.queries(); ++i) {
     decode.add_lengths(
         static_cast<std::int32_t>(1 + choices.Below(indices.width())));

@@ -93,6 +93,8 @@ void AddWriters(Minima& table) {
                           "tail-half-cleared",
                           "triton-amax-half-tile",
                           "triton-divides",
+                          "triton-fp32-rope-cut-off",
+                          "triton-fp32-through-bf16",
                           "triton-high-floor",
                           "triton-minus-one-only",
                           "writer-clears-gap",
@@ -170,6 +172,13 @@ void AddGathers(Minima& table) {
              "gather-unit-scale",
              "gather-zeros",
              "missing-syncwarp"});
+  // Of the gathers without tile scales: any row; one that is not the first of
+  // its page, and one whose footer is not where its row ends.
+  table.Add({.rows = 1, .requests = 1, .columns = 1}, {"one-scale-dropped"});
+  table.Add(
+      {.rows = 1, .requests = 1, .columns = 1, .slots = 2, .page_size = 2},
+      {"byte-gather-at-pitch", "byte-gather-dense-rows"});
+  table.Add({.rows = 0}, {"one-scale-takes-656"});
   // Host checks see shapes; two rows of the result overlap, one does not.
   table.Add({.rows = 0}, {"gather-takes-any-alignment",
                           "gather-takes-any-dtype", "gather-takes-any-row"});
@@ -239,6 +248,18 @@ void AddConverts(Minima& table) {
   table.Add({.rows = 1, .requests = 1, .width = 129}, {"index-width-of-128"});
   table.Add({.rows = 1, .requests = 2, .columns = 1, .width = 1},
             {"index-first-table-row"});
+  // A token of a prefill whose start is not 0, or is not a slot.
+  table.Add({.rows = 1, .requests = 1, .columns = 1, .width = 1},
+            {"workspace-start-dropped", "workspace-by-table",
+             "workspace-first-is-decode", "workspace-start-of-row"});
+  // The largest page times 3 is past 2^32.
+  table.Add({.rows = 1,
+             .requests = 1,
+             .columns = 1,
+             .width = 1,
+             .slots = 3,
+             .page_size = 3},
+            {"workspace-slot-wraps-twice"});
   // The last of two columns; the only one would be all that there is.
   table.Add({.rows = 1, .requests = 1, .columns = 2, .width = 1},
             {"index-one-column-less"});
