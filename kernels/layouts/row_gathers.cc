@@ -5,10 +5,16 @@
 namespace mlafuzz {
 namespace {
 
-template <Layout kLayout, GatherContract::Rows kRows>
-Contract ContractFor() {
+template <Layout kLayout>
+Contract BytesContract() {
   Contract contract = BuiltinContract(kLayout);
-  contract.mutable_gather()->set_rows(kRows);
+  contract.mutable_gather()->set_rows(GatherContract::ROWS_BYTES);
+  return contract;
+}
+
+Contract OneScaleContract() {
+  Contract contract = BuiltinContract();
+  contract.mutable_gather()->set_rows(GatherContract::ROWS_ONE_SCALE);
   return contract;
 }
 
@@ -21,17 +27,17 @@ std::vector<CompiledTarget> RowGatherTargets() {
        .kernels =
            {.gather =
                 CallByteGather<kernels::ByteGatherPolicy<FP8_DS_MLA, 656, 0>>},
-       .contract = ContractFor<FP8_DS_MLA, GatherContract::ROWS_BYTES>},
+       .contract = BytesContract<FP8_DS_MLA>},
       {.name = "builtin:dsv4-byte-gather",
        .what = "the same of DeepSeek-V4 pages: a row, then its footer bytes",
        .kernels = {.gather = CallByteGather<
                        kernels::ByteGatherPolicy<DSV4_FOOTER_584, 576, 8>>},
-       .contract = ContractFor<DSV4_FOOTER_584, GatherContract::ROWS_BYTES>,
+       .contract = BytesContract<DSV4_FOOTER_584>,
        .rest = "builtin:dsv4"},
       {.name = "builtin:one-scale-gather",
        .what = "gather of 576 codes a row under one scale; refuses 656 bytes",
        .kernels = {.gather = CallOneScaleGather<kernels::OneScaleGatherPolicy>},
-       .contract = ContractFor<FP8_DS_MLA, GatherContract::ROWS_ONE_SCALE>},
+       .contract = OneScaleContract},
   };
 }
 

@@ -126,17 +126,23 @@ class Inliner {
         absl::StrAppend(&out, Inline(name.substr(0, name.find('"'))));
         continue;
       }
+      // What a kernel promises is made of messages of this project, and maybe
+      // of another kernel's promise.
+      const std::size_t body = line.find(") {");
+      if (absl::StartsWith(line, "Contract ") &&
+          body != absl::string_view::npos) {
+        absl::StrAppend(&out, line.substr(0, body),
+                        ") { return Contract(); }\n");
+        skips = absl::EndsWith(line, " {");
+        continue;
+      }
       if (!absl::EndsWith(line, " {")) {
         absl::StrAppend(
             &out, absl::StrReplaceAll(line, {{"absl::", "words::"}}), "\n");
         continue;
       }
-      // What a kernel promises is made of messages of this project.
-      if (absl::StartsWith(line, "Contract ")) {
-        absl::StrAppend(&out, line, " return Contract(); }\n");
-        skips = true;
-      } else if (absl::StartsWith(line, "ReaderSide::") ||
-                 absl::StartsWith(line, "void SetArithmetic(")) {
+      if (absl::StartsWith(line, "ReaderSide::") ||
+          absl::StartsWith(line, "void SetArithmetic(")) {
         skips = true;
       } else {
         absl::StrAppend(&out, line, "\n");
