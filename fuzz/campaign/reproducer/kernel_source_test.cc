@@ -127,5 +127,16 @@ TEST(Embedded, IsNoUnknownKernel) {
             absl::StatusCode::kNotFound);
 }
 
+// A promise in one line, too, made of that of a kernel which is not there.
+TEST(KernelSource, LeavesOutWhatIsPromised) {
+  const auto source =
+      KernelSource("mutant:compacting-last-lane-lost", 0, false);
+  ASSERT_TRUE(source.ok()) << source.status();
+  EXPECT_EQ(source->find("Compacting().contract()"), std::string::npos);
+  EXPECT_NE(
+      source->find("Contract CompactingContract() { return Contract(); }"),
+      std::string::npos);
+}
+
 }  // namespace
 }  // namespace mlafuzz

@@ -147,15 +147,15 @@ void DropsExtra(DecodeParams& params) { params.extra_lanes = 0; }
 // --------------------------------------------------------------------- Targets
 
 Contract OfDsv4() { return BuiltinContract(DSV4_FOOTER_584); }
-constexpr DecodeOptions kE4m3 = {
+constexpr DecodeOptions kDsv4E4m3 = {
     .arithmetic = DecodeArithmetic::kE4m3,
     .v_ends = {.zero_is_zero = true, .last_is_inf = true},
     .bf16_partials = true,
     .lengths_demanded = true};
-Contract OfDsv4E4m3() { return DecodeContractOf(kE4m3, DSV4_FOOTER_584); }
+Contract OfDsv4E4m3() { return DecodeContractOf(kDsv4E4m3, DSV4_FOOTER_584); }
 CallResult E4m3WeightsOfTileBefore(const DecodeArgs& args,
                                    const LaunchContext& context) {
-  return CallPageE4m3<WeightsOfTileBefore>(args, context, kE4m3);
+  return CallPageE4m3<WeightsOfTileBefore>(args, context, kDsv4E4m3);
 }
 Contract OfNopeRow() { return BuiltinContract(NOPE_ROW_528); }
 

@@ -53,28 +53,26 @@ struct NoScale : OneScaleGatherPolicy {
   static __device__ float Scale(const GatherParams&) { return 1.0f; }
 };
 
-template <const char* const& kRight>
-Contract RightContract() {
+// What the right ones promise.
+Contract ContractOf(std::string_view right) {
   for (const CompiledTarget& target : RowGatherTargets()) {
-    if (std::string_view(target.name) == kRight) return target.contract();
+    if (target.name == right) return target.contract();
   }
   return BuiltinContract();
 }
-
-constexpr const char* kBytes = "builtin:byte-gather";
-constexpr const char* kDsv4Bytes = "builtin:dsv4-byte-gather";
-constexpr const char* kOneScale = "builtin:one-scale-gather";
+Contract OfBytes() { return ContractOf("builtin:byte-gather"); }
+Contract OfDsv4Bytes() { return ContractOf("builtin:dsv4-byte-gather"); }
+Contract OfOneScale() { return ContractOf("builtin:one-scale-gather"); }
 
 // `rest`: whose the other kernels are.
-template <const char* const& kRight>
 CompiledTarget Twin(const char* name, const char* what,
                     CallResult (*gather)(const GatherArgs&,
                                          const LaunchContext&),
-                    const char* rest = "builtin") {
+                    Contract (*contract)(), const char* rest = "builtin") {
   return {.name = name,
           .what = what,
           .kernels = {.gather = gather},
-          .contract = RightContract<kRight>,
+          .contract = contract,
           .rest = rest};
 }
 
@@ -82,21 +80,20 @@ CompiledTarget Twin(const char* name, const char* what,
 
 std::vector<CompiledTarget> RowGatherMutants() {
   return {
-      Twin<kBytes>("mutant:byte-gather-dense-rows",
-                   "byte gather takes rows of a page to be dense",
-                   CallByteGather<DenseRows>),
-      Twin<kDsv4Bytes>("mutant:byte-gather-at-pitch",
-                       "byte gather of a footer page as if rows held it all",
-                       CallByteGather<AtPitch>, "builtin:dsv4"),
-      Twin<kDsv4Bytes>("mutant:byte-gather-entries-behind-64",
-                       "byte gather looks for footers behind 64 rows",
-                       CallByteGather<EntriesBehind64>, "builtin:dsv4"),
-      Twin<kOneScale>("mutant:one-scale-dropped",
-                      "gather by one scale leaves it out",
-                      CallOneScaleGather<NoScale>),
-      Twin<kOneScale>("mutant:one-scale-takes-656",
-                      "gather by one scale takes rows with scales of their own",
-                      CallOneScaleGather<OneScaleGatherPolicy, false>),
+      Twin("mutant:byte-gather-dense-rows",
+           "byte gather takes rows of a page to be dense",
+           CallByteGather<DenseRows>, OfBytes),
+      Twin("mutant:byte-gather-at-pitch",
+           "byte gather of a footer page as if rows held it all",
+           CallByteGather<AtPitch>, OfDsv4Bytes, "builtin:dsv4"),
+      Twin("mutant:byte-gather-entries-behind-64",
+           "byte gather looks for footers behind 64 rows",
+           CallByteGather<EntriesBehind64>, OfDsv4Bytes, "builtin:dsv4"),
+      Twin("mutant:one-scale-dropped", "gather by one scale leaves it out",
+           CallOneScaleGather<NoScale>, OfOneScale),
+      Twin("mutant:one-scale-takes-656",
+           "gather by one scale takes rows with scales of their own",
+           CallOneScaleGather<OneScaleGatherPolicy, false>, OfOneScale),
   };
 }
 
