@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -29,8 +30,8 @@
 //      right for it alone. One that every row fits comes before one that needs
 //      both. The others that explain it too are named beside it. Where all
 //      that is wrong is NaN, whoever reads one NaN explains it: such rules are
-//      possible, unless a single one does; rules that leave nothing but NaN
-//      explain it.
+//      possible, unless a single one does, or a rule that leaves nothing but
+//      NaN explains it too.
 //   3. If none does, the damage itself is given a name.
 namespace mlafuzz {
 namespace {
@@ -145,12 +146,22 @@ class Diagnostician {
                        });
   }
 
+  // Above all that a process can address: of an access there the processor
+  // tells no address. (Slot INT32_MAX of rows of 528 bytes lies there; a
+  // negative slot's row lies below the caches, where addresses are.)
+  static bool IsFar(const ByteRange& row) {
+    return row.begin >= std::int64_t{1} << 40;
+  }
+
   // As ByDeath() of oracle/diagnosis.cc. Where the processor tells no address,
-  // a row that is not aligned may have been the reason as well.
+  // a row that lies too far away was the reason, and one that is not aligned
+  // may have been.
   DecodeDiagnosis ByDeath() const {
     DecodeDiagnosis first;
     std::vector<std::string> possible;
     const bool by_access = observed_.fault.has_value();
+    const bool told = by_access && observed_.fault->from_pool !=
+                                       std::numeric_limits<std::int64_t>::min();
     const auto explains = [&](const Contract& contract,
                               const oracle::DecodeFault* fault,
                               const std::string& key) {
@@ -159,6 +170,7 @@ class Diagnostician {
       const std::vector<ByteRange> reads =
           oracle::DecodeOutsideReads(contract, image_, index_, options);
       if (oracle::Contains(reads, *observed_.fault)) return true;
+      if (!told && std::any_of(reads.begin(), reads.end(), IsFar)) return true;
       if (!reads.empty() || (fault != nullptr && LessAligned(*fault))) {
         possible.push_back(key);
       }
@@ -353,7 +365,11 @@ class Diagnostician {
     const bool one = std::all_of(
         by_nan.begin(), by_nan.end(),
         [&](const DecodeDiagnosis& d) { return d.key == by_nan[0].key; });
-    if (all.empty() && !by_nan.empty() && one) {
+    // Beside a rule whose mark NaN is they explain it as well as that one does.
+    if (!all.empty()) {
+      for (DecodeDiagnosis& d : by_nan) all.push_back(std::move(d));
+      by_nan.clear();
+    } else if (!by_nan.empty() && one) {
       all.push_back(std::move(by_nan[0]));
       by_nan.clear();
     }
@@ -369,7 +385,6 @@ class Diagnostician {
     for (const Explanations* part : {&rules, &others}) {
       for (const std::string& key : part->open) AddPossible(first, key);
     }
-    for (const DecodeDiagnosis& d : by_nan) AddPossible(first, d.key);
     AddImpostors(first);
     return first;
   }

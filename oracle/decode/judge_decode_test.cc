@@ -546,14 +546,11 @@ TEST(JudgeDecode, ADeathIsTheRulesThatReadsThere) {
   };
   EXPECT_EQ(diagnose(reads[0].begin).key, key);
   EXPECT_EQ(diagnose(reads[0].end - 1).key, key);
-  for (const std::int64_t at :
-       {reads[0].begin - 1, std::numeric_limits<std::int64_t>::min()}) {
-    const DecodeDiagnosis d = diagnose(at);
-    EXPECT_EQ(d.key, "crash") << d.cause;
-    EXPECT_TRUE(Has(d.possible, key));
-    // Rows of 656 bytes a page of 16 apart are as aligned as ever.
-    EXPECT_FALSE(Has(d.possible, "page-size"));
-  }
+  const DecodeDiagnosis elsewhere = diagnose(reads[0].begin - 1);
+  EXPECT_EQ(elsewhere.key, "crash") << elsewhere.cause;
+  EXPECT_TRUE(Has(elsewhere.possible, key));
+  // So far away no process has memory.
+  EXPECT_EQ(diagnose(std::numeric_limits<std::int64_t>::min()).key, key);
   const DecodeDiagnosis abort = diagnose(std::nullopt);
   EXPECT_EQ(abort.key, "crash");
   EXPECT_TRUE(abort.possible.empty());
