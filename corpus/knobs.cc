@@ -6,6 +6,7 @@
 
 #include "corpus/knobs/list.h"
 #include "corpus/knobs/parts.h"
+#include "corpus/token_layout.h"
 
 namespace mlafuzz {
 namespace {
@@ -42,6 +43,23 @@ const std::vector<Knob>& AllKnobs() {
 #undef MLAFUZZ_KNOB
   };
   return *kKnobs;
+}
+
+bool KnobApplies(int knob, Layout layout) {
+  const TokenLayout& token = TokenLayoutOf(layout);
+  switch (AllKnobs()[static_cast<std::size_t>(knob)].kernel) {
+    case Kernel::kConvert:
+      return true;
+    case Kernel::kDecode:
+      return !token.copied &&
+             DecodeKnobApplies(static_cast<KnobId>(knob), token);
+    case Kernel::kWriter:
+    case Kernel::kGather:
+      break;
+  }
+  return token.layout == FP8_DS_MLA || knob == kProgramOverwrite ||
+         knob == kProgramTwoWrites || knob == kProgramWriteThenGather ||
+         knob == kProgramSeveralGathers;
 }
 
 std::vector<int> ExercisedKnobs(const CaseImage& image) {

@@ -371,6 +371,91 @@ TEST(KnobsTest, DecodeRows) {
   }
 }
 
+// Two caches of DeepSeek-V4's pages: 64 scale bytes from 576 * page_size on.
+TEST(KnobsTest, DecodeOfPagesWithAFooter) {
+  const std::set<std::string> knobs = KnobsOf(R"pb(
+    pool {
+      layout: DSV4_FOOTER_584
+      page_size: 2
+      pages: 2
+      fill { kind: BYTE byte: 0 }
+      patches { slot: 1 at: 576 data: "\x00\x7f\x7f\x7f\x7f\x7f\x7f" }
+      patches { slot: 1 at: 448 data: "\x01\x00\x80\x7f" }
+      patches { slot: 3 at: 576 data: "\xff\xff\xff\xff\xff\xff\xff" }
+    }
+    steps {
+      decode {
+        queries: 1
+        heads: 2
+        q { pattern: CONSTANT bits: 0x3f80 }
+        indices {
+          rows: 1
+          width: 3
+          pad: MINUS_ONE
+          set { at: 0 value: 1 }
+        }
+        lengths: 2
+        softmax_scale_bits: 0x3d2aaaab
+        extra {
+          pool { page_size: 3 pages: 2 page_stride: 2880 }
+          indices {
+            rows: 1
+            width: 3
+            pad: MINUS_ONE
+            set { at: 0 value: 2 }
+            set { at: 2 value: 5 }
+          }
+          lengths: 3
+        }
+      }
+    })pb");
+  for (const char* name :
+       {"decode/page-size-2", "key/scale-byte-0", "key/scale-bytes-differ",
+        "key/rope-subnormal", "key/rope-not-finite", "key/tile-zeros",
+        "decode/poison-in-unread-row", "extra/given", "extra/length-given",
+        "extra/page-size-differs", "extra/page-stride-differs",
+        "extra/page-stride-padded", "extra/masked-between-keys",
+        "extra/slot-past-the-first-cache", "extra/length-not-the-first",
+        "length/given", "heads/several"}) {
+    EXPECT_EQ(knobs.count(name), 1) << name;
+  }
+  for (const char* name :
+       {"key/scale-byte-255", "key/scale-zero", "key/scale-hostile",
+        "decode/pe-dim-0", "decode/stale-tail-under-nope",
+        "decode/page-stride-padded", "decode/row-stride-padded", "extra/none",
+        "extra/no-keys", "extra/no-keys-but-its", "extra/length-cuts-keys",
+        "extra/length-none", "refuse/decode-row-bytes",
+        "refuse/decode-alignment"}) {
+    EXPECT_EQ(knobs.count(name), 0) << name;
+  }
+}
+
+TEST(KnobsTest, ClassesGoByTheLayout) {
+  int of_row656 = 0, of_indexer = 0;
+  std::set<std::string> dsv4, row528;
+  for (int i = 0; i < static_cast<int>(AllKnobs().size()); ++i) {
+    of_row656 += KnobApplies(i, FP8_DS_MLA);
+    of_indexer +=
+        AllKnobs()[i].kernel == Kernel::kDecode && KnobApplies(i, INDEXER_132);
+    if (KnobApplies(i, DSV4_FOOTER_584)) dsv4.insert(AllKnobs()[i].name);
+    if (KnobApplies(i, NOPE_ROW_528)) row528.insert(AllKnobs()[i].name);
+  }
+  EXPECT_GT(of_row656, 200);
+  EXPECT_EQ(of_indexer, 0);
+  EXPECT_EQ(dsv4.count("extra/given") + dsv4.count("key/scale-byte-0") +
+                dsv4.count("key/rope-subnormal"),
+            3);
+  EXPECT_EQ(dsv4.count("key/scale-zero") + dsv4.count("slots/zero") +
+                dsv4.count("decode/row-stride-padded"),
+            0);
+  EXPECT_EQ(
+      row528.count("key/scale-zero") + row528.count("decode/row-stride-padded"),
+      2);
+  EXPECT_EQ(row528.count("key/rope-subnormal") + row528.count("extra/none") +
+                row528.count("decode/pe-dim-0"),
+            0);
+}
+
 TEST(KnobsTest, DecodeOfAWideRow) {
   const std::set<std::string> knobs = KnobsOf(R"pb(
     pool {

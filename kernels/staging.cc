@@ -122,7 +122,9 @@ std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,
                           const StagedStep& staged) {
   std::string text = SignalName(crash.signal);
   if (!crash.has_address) {
-    return absl::StrCat(text, " at a non-canonical address");
+    return absl::StrCat(text,
+                        " at an address that the processor does not tell: it "
+                        "is not canonical, or not aligned for the load");
   }
   // Of an arithmetic or illegal instruction it is the code's.
   if (crash.signal != SIGSEGV && crash.signal != SIGBUS) return text;

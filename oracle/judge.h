@@ -35,7 +35,9 @@ Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
 // have failed there too, or written outside of what it was given; of a pattern
 // whose traces are known, they are not there. A step that the declared contract
 // passes rules out what it would have shown; of one that fails this says
-// nothing if the kernel has several faults.
+// nothing if the kernel has several faults. A fault of which nobody knows where
+// it sets in (row-truncated: behind which lane) is ruled out as far as the step
+// has room for it: ask of no row narrower than one that failed.
 bool RulesOut(const Contracts& contracts, const CaseImage& image,
               const Observation& observation, int step, absl::string_view key);
 // Whether any step could: of the shape of a damage ("codes-only") no prediction

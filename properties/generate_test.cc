@@ -11,6 +11,7 @@
 #include "corpus/contracts.h"
 #include "corpus/image.h"
 #include "corpus/knobs.h"
+#include "corpus/token_layout.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "oracle/judge.h"
@@ -168,7 +169,33 @@ TEST(GenerateTest, EveryClassIsDrawnAmongAllKernels) {
     for (const int knob : ExercisedKnobs(*image)) ++drawn[knob];
   }
   for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (!KnobApplies(static_cast<int>(i), FP8_DS_MLA)) continue;
     EXPECT_GE(drawn[i], 20) << AllKnobs()[i].name;
+  }
+}
+
+// And every class of other layouts' decodes.
+TEST(GenerateTest, EveryClassOfOtherDecodesIsDrawn) {
+  for (const TokenLayout& layout : TokenLayouts()) {
+    if (layout.layout == FP8_DS_MLA || layout.copied) continue;
+    SCOPED_TRACE(layout.name);
+    GeneratorOptions options = kWithDecode;
+    options.layout = layout.layout;
+    std::vector<int> drawn(AllKnobs().size());
+    for (int seed = 0; seed < kCases / 2; ++seed) {
+      Choices choices(seed);
+      const Case c = GenerateCase(choices, options);
+      absl::StatusOr<CaseImage> image = BuildImage(c);
+      ASSERT_TRUE(image.ok()) << image.status() << "\n" << FormatCaseText(c);
+      for (const int knob : ExercisedKnobs(*image)) ++drawn[knob];
+    }
+    for (std::size_t i = 0; i < drawn.size(); ++i) {
+      if (KnobApplies(static_cast<int>(i), layout.layout)) {
+        EXPECT_GE(drawn[i], 4) << AllKnobs()[i].name;
+      } else {
+        EXPECT_EQ(drawn[i], 0) << AllKnobs()[i].name;
+      }
+    }
   }
 }
 

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
 #include "corpus/case.pb.h"
+#include "corpus/knobs/extra.h"
 #include "corpus/knobs/parts.h"
 
 namespace mlafuzz::knobs {
@@ -12,10 +14,34 @@ namespace {
 
 bool IsNan32(std::uint32_t bits) { return (bits & 0x7fffffffu) > 0x7f800000u; }
 
-// Scales of a row that a key names.
-void KeyScaleKnobs(const std::uint8_t* row, Found& found) {
+// A token's bytes in one run.
+using TokenBytes = std::array<std::uint8_t, 1024>;
+
+void LoadToken(const PoolImage& pool, std::int64_t slot, TokenBytes& token) {
+  ForEachPart(pool, slot, 0, pool.row_bytes,
+              [&](std::int64_t at, std::int64_t byte, std::int64_t count) {
+                std::memcpy(token.data() + byte, pool.bytes.data() + at,
+                            static_cast<std::size_t>(count));
+              });
+}
+
+// Scale bytes of a token that a key names.
+void KeyScaleByteKnobs(const TokenLayout& layout, const std::uint8_t* token,
+                       Found& found) {
+  const std::uint8_t* const scales = token + layout.scales_at;
+  const auto [low, high] = std::minmax_element(scales, scales + layout.tiles());
+  if (*low == 0) found.set(kKeyScaleByte0);
+  if (*high == 255) found.set(kKeyScaleByte255);
+  if (*low != *high) found.set(kKeyScaleBytesDiffer);
+  if (*low != 0 && *high != 255 && *high - *low >= 18) {
+    found.set(kKeyScaleSpread);
+  }
+}
+
+// fp32 scales of a row that a key names.
+void KeyScaleKnobs(const std::uint8_t* at, Found& found) {
   std::uint32_t scales[kTiles];
-  std::memcpy(scales, row + kScalesAt, sizeof(scales));
+  std::memcpy(scales, at, sizeof(scales));
   bool pow2 = true, fractions = false, hostile = false;
   std::uint32_t low = 0xff, high = 0;  // exponents
   for (const std::uint32_t bits : scales) {
@@ -48,11 +74,12 @@ void KeyScaleKnobs(const std::uint8_t* row, Found& found) {
 }
 
 // Codes of a row that a key names.
-void KeyCodeKnobs(const std::uint8_t* row, Found& found) {
-  for (std::int64_t tile = 0; tile < kTiles; ++tile) {
+void KeyCodeKnobs(const TokenLayout& layout, const std::uint8_t* row,
+                  Found& found) {
+  for (int tile = 0; tile < layout.tiles(); ++tile) {
     std::int64_t nonzero = 0;
-    for (std::int64_t i = 0; i < kLatent / kTiles; ++i) {
-      const int code = row[tile * (kLatent / kTiles) + i];
+    for (int i = 0; i < layout.tile; ++i) {
+      const int code = row[tile * layout.tile + i];
       nonzero += (code & 0x7f) != 0;
       if (code == 0x80) found.set(kKeyCodeNegativeZero);
       if ((code & 0x7f) != 0 && (code & 0x7f) < 8) found.set(kKeyCodeSubnormal);
@@ -63,20 +90,25 @@ void KeyCodeKnobs(const std::uint8_t* row, Found& found) {
 }
 
 // Rope of a row that a key names.
-void KeyRopeKnobs(const std::uint8_t* row, Found& found) {
-  for (std::int64_t i = 0; i < (kRowBytes - kTailAt) / 2; ++i) {
-    const int m = Load<std::uint16_t>(row + kTailAt, i) & 0x7fff;
+void KeyRopeKnobs(const TokenLayout& layout, const std::uint8_t* row,
+                  Found& found) {
+  for (int i = 0; i < layout.rope; ++i) {
+    const int m = Load<std::uint16_t>(row + layout.rope_at, i) & 0x7fff;
     if (m != 0 && m < 0x80) found.set(kKeyRopeSubnormal);
     if (m >= kBf16.infinity) found.set(kKeyRopeNotFinite);
   }
 }
 
-bool HasNan(const std::uint8_t* row) {
-  for (std::int64_t i = 0; i < kLatent; ++i) {
+bool HasNan(const TokenLayout& layout, const std::uint8_t* row) {
+  for (int i = 0; i < layout.codes; ++i) {
     if ((row[i] & 0x7f) == 0x7f) return true;
   }
-  for (int tile = 0; tile < kTiles; ++tile) {
-    if (IsNan32(Load<std::uint32_t>(row + kScalesAt, tile))) return true;
+  for (int tile = 0; tile < layout.tiles(); ++tile) {
+    if (layout.ue8m0()
+            ? row[layout.scales_at + tile] == 255
+            : IsNan32(Load<std::uint32_t>(row + layout.scales_at, tile))) {
+      return true;
+    }
   }
   return false;
 }
@@ -143,7 +175,9 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   const Tensor* indices = step.Find(TensorId::kIndices);
   const Tensor* lengths = step.Find(TensorId::kLengths);
   const Tensor* sinks = step.Find(TensorId::kSinks);
-  if (q == nullptr || indices == nullptr || pool.layout != FP8_DS_MLA) return;
+  const TokenLayout& layout = TokenLayoutOf(pool.layout);
+  if (q == nullptr || indices == nullptr || layout.copied) return;
+  const bool row656 = layout.layout == FP8_DS_MLA;
   const Decode& call = step.step->decode();
   const std::int64_t queries = q->shape[0];
   const std::int64_t heads = q->shape[1];
@@ -155,8 +189,8 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
     if (when) found.set(knob);
     refused |= when;
   };
-  refuse(pe_dim != 0 && pe_dim != 64, kDecodePeDim);
-  refuse(pool.row_bytes != kRowBytes, kDecodeRowBytes);
+  refuse(pe_dim != 0 && !(row656 && pe_dim == 64), kDecodePeDim);
+  refuse(pool.row_bytes != layout.token_bytes, kDecodeRowBytes);
   refuse(indices->shape[0] != queries ||
              (lengths != nullptr && lengths->shape[0] != queries),
          kDecodeBatch);
@@ -167,6 +201,7 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
              (pool.page_size > 1 && pool.row_stride % 16 != 0) ||
              (pool.pages > 1 && pool.page_stride % 16 != 0),
          kDecodeAlignment);
+  if (ExtraIsRefused(step, found)) return;
   if (refused) return;
 
   PageKnobs(pool, kDecodePageSize1, found);
@@ -183,7 +218,7 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   if (call.query_length() > 1) found.set(kDecodeQueryLength);
   found.set(heads == 1 ? kDecodeHeads1 : kDecodeHeadsSeveral);
   OneOf(heads, {64, 65, 96, 128}, kDecodeHeads64, found);
-  found.set(pe_dim == 0 ? kDecodePeDim0 : kDecodePeDim64);
+  if (row656) found.set(pe_dim == 0 ? kDecodePeDim0 : kDecodePeDim64);
   if (width == 1) found.set(kDecodeWidth1);
   OneOf(width, {63, 64, 65, 128, 192, 256, 512, 1024, 2048, 2176},
         kDecodeWidth63, found);
@@ -218,10 +253,15 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
   QueryKnobs(*q, found);
   SinkKnobs(sinks, found);
 
+  TokenBytes token;
+  std::vector<bool> without_first;  // queries
   std::vector<bool> read(static_cast<std::size_t>(pool.slots()));
   std::int64_t seen = 0, with_keys = 0;
   for (std::int64_t n = 0; n < queries; ++n) {
-    if (!Holds(*indices, n, width, 4)) continue;
+    if (!Holds(*indices, n, width, 4)) {
+      without_first.push_back(false);
+      continue;
+    }
     const std::uint8_t* at =
         indices->bytes.data() + n * indices->strides[0] * 4;
     std::int64_t active = width;
@@ -264,17 +304,24 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
       if (topk > 0 && lane >= topk) found.set(kTopkHidesKeys);
       read[static_cast<std::size_t>(slot)] = true;
       if (seen++ >= kRowsSeen) continue;
-      const std::uint8_t* row = pool.bytes.data() + pool.RowAt(slot);
-      KeyScaleKnobs(row, found);
-      KeyCodeKnobs(row, found);
-      if (pe_dim != 0) KeyRopeKnobs(row, found);
-      if (HasNan(row)) found.set(kDecodeCodeNan);
-      if (pe_dim == 0 && std::any_of(row + kTailAt, row + kRowBytes,
-                                     [](std::uint8_t b) { return b != 0; })) {
+      LoadToken(pool, slot, token);
+      const std::uint8_t* const row = token.data();
+      if (layout.ue8m0()) {
+        KeyScaleByteKnobs(layout, row, found);
+      } else {
+        KeyScaleKnobs(row + layout.scales_at, found);
+      }
+      KeyCodeKnobs(layout, row, found);
+      if (!row656 || pe_dim != 0) KeyRopeKnobs(layout, row, found);
+      if (HasNan(layout, row)) found.set(kDecodeCodeNan);
+      if (row656 && pe_dim == 0 &&
+          std::any_of(row + kTailAt, row + kRowBytes,
+                      [](std::uint8_t b) { return b != 0; })) {
         found.set(kDecodeTailStale);
       }
     }
     with_keys += keys > 0;
+    without_first.push_back(keys == 0);
     if (cut) found.set(kLengthCuts);
     if (cut && masked) found.set(kLengthCutsPadded);
     if (keys == 0) found.set(kMaskAll);
@@ -295,10 +342,49 @@ void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found) {
       std::min<std::int64_t>(pool.slots(), kRowsSeen);
   for (std::int64_t slot = 0; slot < looked_at; ++slot) {
     if (read[static_cast<std::size_t>(slot)]) continue;
-    if (HasNan(pool.bytes.data() + pool.RowAt(slot))) {
+    LoadToken(pool, slot, token);
+    if (HasNan(layout, token.data())) {
       found.set(slot == 0 ? kDecodePoisonSlot0 : kDecodePoisonOther);
     }
   }
+  if (layout.layout == DSV4_FOOTER_584)
+    ExtraKnobs(image, step, without_first, found);
+}
+
+bool DecodeKnobApplies(KnobId knob, const TokenLayout& layout) {
+  const bool row656 = layout.layout == FP8_DS_MLA;
+  switch (knob) {
+    case kDecodePeDim0:
+    case kDecodePeDim64:
+    case kDecodeTailStale:
+      return row656;
+    case kDecodeRowPadded:
+      return !layout.split();
+    case kKeyRopeSubnormal:
+    case kKeyRopeNotFinite:
+      return layout.rope != 0;
+    case kDecodeScaleFractions:
+    case kDecodeScalePow2:
+    case kDecodeScaleHostile:
+    case kKeyScaleZero:
+    case kKeyScaleSubnormal:
+    case kKeyScaleFltMin:
+    case kKeyScaleNan:
+    case kKeyScaleInf:
+    case kKeyScaleNegative:
+    case kKeyScaleBeside:
+      return !layout.ue8m0();
+    case kKeyScaleByte0:
+    case kKeyScaleByte255:
+    case kKeyScaleBytesDiffer:
+      return layout.ue8m0();
+    default:
+      break;
+  }
+  if (knob >= kExtraNone && knob <= kExtraAboveBlock) {
+    return layout.layout == DSV4_FOOTER_584;
+  }
+  return true;
 }
 
 }  // namespace mlafuzz::knobs

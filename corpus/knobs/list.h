@@ -337,7 +337,27 @@ namespace mlafuzz::knobs {
   X(DecodeRowBytes, "refuse/decode-row-bytes", Decode)                    \
   X(DecodeBatch, "refuse/decode-batch", Decode)                           \
   X(DecodeHeads, "refuse/decode-heads", Decode)                           \
-  X(DecodeAlignment, "refuse/decode-alignment", Decode)
+  X(DecodeAlignment, "refuse/decode-alignment", Decode)                   \
+  /* Of pages with scale bytes in a footer. */                            \
+  X(KeyScaleByte0, "key/scale-byte-0", Decode)                            \
+  X(KeyScaleByte255, "key/scale-byte-255", Decode)                        \
+  X(KeyScaleBytesDiffer, "key/scale-bytes-differ", Decode)                \
+  /* Of calls with a second cache. */                                     \
+  X(ExtraNone, "extra/none", Decode)                                      \
+  X(ExtraGiven, "extra/given", Decode)                                    \
+  X(ExtraPageSizeDiffers, "extra/page-size-differs", Decode)              \
+  X(ExtraPageStrideDiffers, "extra/page-stride-differs", Decode)          \
+  X(ExtraPagePadded, "extra/page-stride-padded", Decode)                  \
+  X(ExtraIndicesStrided, "extra/indices-strided", Decode)                 \
+  X(ExtraSlotPastFirst, "extra/slot-past-the-first-cache", Decode)        \
+  X(ExtraMasked, "extra/masked-between-keys", Decode)                     \
+  X(ExtraNoKeys, "extra/no-keys", Decode)                                 \
+  X(ExtraOnlyKeys, "extra/no-keys-but-its", Decode)                       \
+  X(ExtraLengthsNone, "extra/length-none", Decode)                        \
+  X(ExtraLengthsGiven, "extra/length-given", Decode)                      \
+  X(ExtraLengthCuts, "extra/length-cuts-keys", Decode)                    \
+  X(ExtraLengthDiffers, "extra/length-not-the-first", Decode)             \
+  X(ExtraAboveBlock, "extra/width-above-64", Decode)
 
 enum KnobId : int {
 #define MLAFUZZ_KNOB_ID(id, name, kernel) k##id,

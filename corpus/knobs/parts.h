@@ -6,13 +6,14 @@
 
 #include "corpus/image.h"
 #include "corpus/knobs/list.h"
+#include "corpus/token_layout.h"
 
 namespace mlafuzz::knobs {
 
 // What the classes of several kernels look at, and the finder of each kernel.
 
-// Of FP8_DS_MLA: classes are those of its cases, pools of other layouts have
-// none.
+// Of FP8_DS_MLA. Writers and gathers have classes of its cases alone; decodes
+// go by the pool's own layout.
 inline constexpr std::int64_t kLatent = 512;
 inline constexpr std::int64_t kScalesAt = 512;
 inline constexpr std::int64_t kTailAt = 528;
@@ -48,6 +49,10 @@ inline bool Holds(const Tensor& t, std::int64_t row, std::int64_t count,
                          static_cast<std::int64_t>(t.bytes.size());
 }
 
+inline std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
 // `first` is the knob of page size 1; the others follow it in order.
 inline void PageKnobs(const PoolImage& pool, int first, Found& found) {
   constexpr std::int64_t kSizes[] = {1, 2, 3, 16, 64, 128, 256};
@@ -56,11 +61,19 @@ inline void PageKnobs(const PoolImage& pool, int first, Found& found) {
   }
 }
 
+// Whether pages lie further apart than the layout has them by itself.
+inline bool PagesPadded(const PoolImage& pool) {
+  if (!pool.split()) return pool.page_stride > pool.page_size * pool.row_stride;
+  const std::int64_t multiple = TokenLayoutOf(pool.layout).page_multiple;
+  return pool.page_stride >
+         CeilDiv(pool.page_size * pool.row_bytes, multiple) * multiple;
+}
+
 inline void StrideKnobs(const PoolImage& pool, int padded_page, Found& found) {
-  if (pool.page_stride > pool.page_size * pool.row_stride) {
-    found.set(padded_page);
+  if (PagesPadded(pool)) found.set(padded_page);
+  if (!pool.split() && pool.row_stride > pool.row_bytes) {
+    found.set(padded_page + 1);
   }
-  if (pool.row_stride > pool.row_bytes) found.set(padded_page + 1);
   if (pool.offset > 0) found.set(padded_page + 2);
 }
 
@@ -71,15 +84,14 @@ inline bool PoolMisaligned(const PoolImage& pool) {
          (pool.pages > 1 && pool.page_stride % 8 != 0);
 }
 
-inline std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-
 // Marks the classes that one step of this kernel exercises.
 void WriteKnobs(const CaseImage& image, const StepImage& step, Found& found);
 void GatherKnobs(const CaseImage& image, const StepImage& step, Found& found);
 void ConvertKnobs(const CaseImage& image, const StepImage& step, Found& found);
 void DecodeKnobs(const CaseImage& image, const StepImage& step, Found& found);
+
+// Whether a decode of this layout can exercise the class.
+bool DecodeKnobApplies(KnobId knob, const TokenLayout& layout);
 
 }  // namespace mlafuzz::knobs
 

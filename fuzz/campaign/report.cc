@@ -249,7 +249,10 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["knobs"] = Json::object();
   const std::vector<Knob>& knobs = AllKnobs();
   for (std::size_t i = 0; i < knobs.size() && i < kMaxKnobs; ++i) {
-    if (!UnderTest(options, knobs[i].kernel)) continue;
+    if (!UnderTest(options, knobs[i].kernel) ||
+        !KnobApplies(static_cast<int>(i), options.layout)) {
+      continue;
+    }
     json["knobs"][knobs[i].name] = totals.knobs[i];
   }
   if (options.other.has_value()) {

@@ -153,16 +153,28 @@ std::string GapsText(const CampaignOptions& options, const Totals& totals) {
     const bool under_test =
         std::find(options.kernels.begin(), options.kernels.end(),
                   KernelName(all[i].kernel)) != options.kernels.end();
-    if (under_test && totals.knobs[i] == 0) knobs.push_back(all[i].name);
+    if (under_test && totals.knobs[i] == 0 &&
+        KnobApplies(static_cast<int>(i), options.layout)) {
+      knobs.push_back(all[i].name);
+    }
   }
-  // Of other layouts' cases nobody has listed any.
   std::string text =
-      options.layout != FP8_DS_MLA
-          ? absl::StrCat("value classes: not counted for ",
-                         Layout_Name(options.layout), "\n")
-          : absl::StrCat("value classes never exercised: ",
-                         knobs.empty() ? "none" : absl::StrJoin(knobs, ", "),
-                         "\n");
+      absl::StrCat("value classes never exercised: ",
+                   knobs.empty() ? "none" : absl::StrJoin(knobs, ", "), "\n");
+  // Of what other layouts' writers and gathers meet nobody has listed any.
+  std::vector<std::string> not_counted;
+  for (const std::string& kernel : options.kernels) {
+    if (options.layout != FP8_DS_MLA &&
+        (kernel == KernelName(Kernel::kWriter) ||
+         kernel == KernelName(Kernel::kGather))) {
+      not_counted.push_back(kernel);
+    }
+  }
+  if (!not_counted.empty()) {
+    absl::StrAppend(&text, "value classes: not counted for ",
+                    absl::StrJoin(not_counted, ", "), " of ",
+                    Layout_Name(options.layout), "\n");
+  }
   return text + PowerText(totals, options.layout);
 }
 

@@ -8,6 +8,7 @@
 #include "corpus/contracts.h"
 #include "corpus/image.h"
 #include "corpus/knobs.h"
+#include "corpus/token_layout.h"
 #include "gtest/gtest.h"
 #include "oracle/validity.h"
 #include "properties/repair.h"
@@ -123,7 +124,28 @@ TEST(MutatorTest, ReachesEveryClass) {
     for (const int knob : ExercisedKnobs(*image)) reached.insert(knob);
   }
   for (int i = 0; i < static_cast<int>(AllKnobs().size()); ++i) {
+    if (!KnobApplies(i, FP8_DS_MLA)) continue;
     EXPECT_EQ(reached.count(i), 1) << AllKnobs()[i].name;
+  }
+}
+
+TEST(MutatorTest, ReachesEveryClassOfOtherDecodes) {
+  for (const TokenLayout& layout : TokenLayouts()) {
+    if (layout.layout == FP8_DS_MLA || layout.copied) continue;
+    SCOPED_TRACE(layout.name);
+    std::set<int> reached;
+    Choices choices(1);
+    Case c;
+    for (int i = 0; i < 30000; ++i) {
+      MutateCase(c, choices, {.decode = true, .layout = layout.layout});
+      absl::StatusOr<CaseImage> image = BuildImage(c);
+      ASSERT_TRUE(image.ok()) << image.status();
+      for (const int knob : ExercisedKnobs(*image)) reached.insert(knob);
+    }
+    for (int i = 0; i < static_cast<int>(AllKnobs().size()); ++i) {
+      EXPECT_EQ(reached.count(i), KnobApplies(i, layout.layout) ? 1 : 0)
+          << AllKnobs()[i].name;
+    }
   }
 }
 

@@ -16,6 +16,7 @@
 #include "fuzz/worker/failures.h"
 #include "fuzz/worker/session.h"
 #include "fuzz/worker/settlement.h"
+#include "oracle/decode/faults.h"
 #include "oracle/judge.h"
 #include "properties/choices.h"
 #include "properties/fields.h"
@@ -31,8 +32,14 @@ constexpr int kEnoughAlike = 4;
 // A fault that so many cases do not show again is rare; its finding's own
 // explanation stands.
 constexpr int kEnoughForOne = 60;
-// A rule that is only possible and explains none of so many cases is not it.
+// A rule that is only possible and explains none of so many cases is not it;
+// one that explains some, and not enough of so many.
 constexpr int kEnoughForPossible = 40;
+constexpr int kEnoughForHalfProven = 120;
+// Cases made for a claim fail by it whatever the fault is, if all that they
+// show is NaN. So many others have to be heard: those that fail otherwise speak
+// against it.
+constexpr int kEnoughUnbidden = 12;
 
 // "decode/qk.scale_rule=X" -> "qk.scale_rule=X".
 absl::string_view WithoutKernel(absl::string_view cause) {
@@ -45,12 +52,18 @@ bool Testable(const std::string& cause) {
 }
 
 // Further cases: by turns made for a contract field among the causes, and
-// changed a little from the finding's own.
+// changed a little from the finding's own. Some may be asked for that are made
+// for nothing.
 class Supply {
  public:
   Supply(const Case& own, const std::string& kernel, const TargetSet& targets,
          std::uint64_t seed)
       : own_(own), options_(OptionsFor(own, kernel, targets)), seed_(seed) {}
+
+  Case Unbidden() {
+    Choices choices(seed_ * 0x9e3779b97f4a7c15u + number_++);
+    return GenerateCase(choices, options_);
+  }
 
   Case Next(const CauseKeys& causes) {
     Choices choices(seed_ * 0x9e3779b97f4a7c15u + number_);
@@ -58,6 +71,7 @@ class Supply {
     const int turn = number_++;
     if (turn % 3 == 2) {
       Case c = own_;
+      if (turn % 2 == 0 && OfSplits(causes)) CutOtherwise(choices, c);
       const std::uint32_t times = 1 + choices.Below(3);
       for (std::uint32_t i = 0; i < times; ++i) {
         MutateCase(c, choices, options_);
@@ -79,6 +93,22 @@ class Supply {
     GeneratorOptions options = GeneratorFor({&kernel, 1}, targets, tested);
     options.layout = TokenLayoutOf(own.pool().layout()).layout;
     return options;
+  }
+
+  // Whether some cause depends on where a row is cut into splits.
+  static bool OfSplits(const CauseKeys& causes) {
+    return std::any_of(causes.begin(), causes.end(),
+                       [](const std::string& cause) {
+                         return WithoutKernel(cause) == oracle::kSplitDropped ||
+                                WithoutKernel(cause) == oracle::kMissingRescale;
+                       });
+  }
+  // Other splits of the same keys tell a fault of splits from one of rows.
+  static void CutOtherwise(Choices& choices, Case& c) {
+    for (Step& step : *c.mutable_steps()) {
+      if (step.has_decode())
+        step.mutable_decode()->set_splits(choices.Below(9));
+    }
   }
 
   // Numbers of the fields that cases can be made for, each once.
@@ -107,11 +137,16 @@ class Supply {
 
 class Settler {
  public:
-  Settler(const WorkRequest& request, Session& session)
+  Settler(const WorkRequest& request, const Case& own, Session& session)
       : kernel_(KernelOf(request.explanations(0))),
         session_(session),
         settlement_(ExplanationsOf(request)),
         by_relation_(request.by_relation()) {
+    for (const Step& step : own.steps()) {
+      if (!step.has_decode()) continue;
+      failing_width_ = std::max<std::int64_t>(failing_width_,
+                                              step.decode().indices().width());
+    }
     // What is only seen of a fault explains nothing that this one does not.
     for (const std::string& cause : request.other_findings()) {
       if (Testable(cause)) other_findings_.push_back(cause);
@@ -137,13 +172,22 @@ class Settler {
     return all;
   }
 
+  // Whether the claim rests on cases that were made for it and say little.
+  bool WantsUnbidden() const {
+    return settlement_.SaysLittle() && Testable(Causes()[0]);
+  }
+  void CountUnbidden() { ++unbidden_; }
+
   // Whether more cases could say more.
   bool Settled(int heard) const {
     const CauseKeys causes = Causes();
     if (causes.size() > 1) return false;
-    if (!settlement_.unproven().empty() && heard < kEnoughForPossible) {
+    if (!settlement_.unproven().empty() &&
+        heard < (settlement_.IsHalfProven() ? kEnoughForHalfProven
+                                            : kEnoughForPossible)) {
       return false;
     }
+    if (WantsUnbidden() && unbidden_ < kEnoughUnbidden) return false;
     // Who reads of a relation wants to see the kernel itself go wrong.
     if (by_relation_) return Showing(causes[0]) != nullptr;
     return settlement_.alike() >= (Testable(causes[0])
@@ -176,13 +220,17 @@ class Settler {
           std::all_of(failures.begin(), failures.end(),
                       [](const Failure& f) { return f.says_little(); });
       if (settlement_.Fails(keys, says_little)) {
+        const std::int64_t width = WidthOf(result, checks[0]->step);
+        if (width > 0) failing_width_ = std::min(failing_width_, width);
         for (std::size_t i = 0; i < failures.size(); ++i) {
           if (!IsWorthKeeping(failures[i])) continue;
           Keep(DescribeFailure(checker, result, *checks[i], /*explain=*/true),
                canonical);
         }
       }
-      if (died) {
+      // Where a claim explains the death, others that may are none the
+      // likelier.
+      if (died && std::none_of(keys.begin(), keys.end(), Testable)) {
         for (const std::string& cause : keys.possible) settlement_.Dies(cause);
       }
       return;
@@ -196,6 +244,7 @@ class Settler {
     }
     for (const int step : passed) {
       for (const std::string& cause : settlement_.left()) {
+        if (IsTooNarrow(result, step, cause)) continue;
         if (RulesOut(checker.contracts(), result.image, result.observation,
                      step, WithoutKernel(cause))) {
           settlement_.RuledOut(cause);
@@ -240,6 +289,20 @@ class Settler {
     std::string case_binary;
   };
 
+  // Lanes of a decode's index row; 0 of other kernels.
+  static std::int64_t WidthOf(const CaseResult& result, int step) {
+    const Tensor* indices =
+        result.image.steps[static_cast<std::size_t>(step)].Find(
+            TensorId::kIndices);
+    return indices == nullptr ? 0 : indices->shape[1];
+  }
+  // Where rows that failed are cut may lie behind the end of this one.
+  bool IsTooNarrow(const CaseResult& result, int step,
+                   const std::string& cause) const {
+    return WithoutKernel(cause) == oracle::kRowTruncated &&
+           WidthOf(result, step) < failing_width_;
+  }
+
   // Whether a claim of another finding explains what none of this one's does.
   bool IsOfAnotherFinding(const CauseKeys& keys) const {
     const auto explains = [&](const std::string& cause) {
@@ -281,7 +344,9 @@ class Settler {
   Settlement settlement_;
   std::vector<std::string> other_findings_;
   const bool by_relation_;
-  std::vector<Telling> telling_;  // one a key
+  int unbidden_ = 0;
+  std::int64_t failing_width_ = 0;  // the least of a decode, where known
+  std::vector<Telling> telling_;    // one a key
 };
 
 }  // namespace
@@ -295,7 +360,7 @@ absl::Status SettleCause(const WorkRequest& request, WorkerStatus& status) {
   if (!own.ok()) return own.status();
   auto session = Session::Create(request.targets());
   if (!session.ok()) return session.status();
-  Settler settler(request, **session);
+  Settler settler(request, *own, **session);
   Supply supply(*own, settler.kernel(), (*session)->targets(), request.seed());
   const auto start = std::chrono::steady_clock::now();
   for (int heard = 0;; ++heard) {
@@ -311,7 +376,10 @@ absl::Status SettleCause(const WorkRequest& request, WorkerStatus& status) {
         settler.Settled(heard)) {
       return absl::OkStatus();
     }
-    const Case c = supply.Next(settler.Candidates());
+    const bool unbidden = settler.WantsUnbidden() && heard % 2 == 1;
+    if (unbidden) settler.CountUnbidden();
+    const Case c =
+        unbidden ? supply.Unbidden() : supply.Next(settler.Candidates());
     const std::string canonical = CanonicalBinary(c);
     status.Begin(canonical);
     settler.Hear(c, canonical);

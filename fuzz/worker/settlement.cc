@@ -38,12 +38,22 @@ bool Settlement::Fails(const CauseKeys& explanations, bool says_little) {
     }
   }
   if (common.empty() && !proof) {
-    ++others_;
+    // One that may be so by a cause that is left does not speak against it.
+    const bool possible =
+        std::any_of(left_.begin(), left_.end(), [&](const std::string& cause) {
+          return std::find(explanations.possible.begin(),
+                           explanations.possible.end(),
+                           cause) != explanations.possible.end();
+        });
+    others_ += possible ? 0 : 1;
     return false;
   }
   unproven_ = std::move(still);
   if (!proven.empty()) {
-    left_ = std::move(proven);
+    // Beside what has explained every case so far; a later one tells them
+    // apart.
+    common.insert(common.end(), proven.begin(), proven.end());
+    left_ = std::move(common);
   } else if (!common.empty()) {
     left_ = std::move(common);
   }
@@ -55,7 +65,7 @@ bool Settlement::Fails(const CauseKeys& explanations, bool says_little) {
 void Settlement::RuledOut(const std::string& cause) { ++ruled_out_[cause]; }
 
 void Settlement::Dies(const std::string& cause) {
-  if (!Contains(unproven_, cause)) return;
+  if (!Contains(unproven_, cause) && !Contains(left_, cause)) return;
   ++deaths_[cause];
   ProveForetellers();
 }
@@ -80,8 +90,23 @@ void Settlement::ProveForetellers() {
     (foretells ? proven : still).push_back(cause);
   }
   if (proven.empty()) return;
-  left_ = std::move(proven);
+  // Beside claims that foretell as many.
+  CauseKeys left;
+  for (const std::string& cause : left_) {
+    if (deaths_[cause] >= kForetold) left.push_back(cause);
+  }
+  left.insert(left.end(), proven.begin(), proven.end());
+  left_ = std::move(left);
   unproven_ = std::move(still);
+}
+
+bool Settlement::IsHalfProven() const {
+  return std::any_of(
+      unproven_.begin(), unproven_.end(), [this](const std::string& cause) {
+        const auto deaths = deaths_.find(cause);
+        return proofs_.find(cause) != proofs_.end() ||
+               (deaths != deaths_.end() && deaths->second >= kProofs);
+      });
 }
 
 int Settlement::contradicted(const std::string& cause) const {

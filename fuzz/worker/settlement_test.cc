@@ -25,6 +25,17 @@ TEST(Settlement, AnotherFaultSaysNothing) {
   EXPECT_EQ(settlement.others(), 1);
 }
 
+TEST(Settlement, WhatIsPossibleSpeaksNotAgainstIt) {
+  Settlement settlement({"dense"});
+  CauseKeys death = {"crash"};
+  death.possible = {"dense"};
+  EXPECT_FALSE(settlement.Fails(death));
+  EXPECT_EQ(settlement.others(), 0);
+  death.possible = {"page-size"};
+  EXPECT_FALSE(settlement.Fails(death));
+  EXPECT_EQ(settlement.others(), 1);
+}
+
 TEST(Settlement, CountsThePassesAgainstACause) {
   Settlement settlement({"v"});
   settlement.RuledOut("v");
@@ -111,6 +122,20 @@ TEST(Settlement, WhatIsPossibleBecomesTheCauseThatExplainsACase) {
   EXPECT_FALSE(settlement.Fails({"lse"}));
 }
 
+// What was possible in its first case may be explained three times along with
+// the cause.
+TEST(Settlement, WhatIsProvenStandsBesideWhatExplainsAsMuch) {
+  CauseKeys own = {"of-first"};
+  own.possible = {"ignored"};
+  Settlement settlement(own);
+  for (int i = 0; i < Settlement::kProofs; ++i) {
+    EXPECT_TRUE(settlement.Fails({"ignored", "of-first"}));
+  }
+  EXPECT_EQ(settlement.Causes(All), (CauseKeys{"of-first", "ignored"}));
+  EXPECT_TRUE(settlement.Fails({"of-first"}));
+  EXPECT_EQ(settlement.Causes(All), CauseKeys{"of-first"});
+}
+
 // CUDA does not tell the address of a death: who dies tells the rule.
 TEST(Settlement, WhatForetellsDeathsIsTheCause) {
   CauseKeys death = {"crash"};
@@ -126,6 +151,33 @@ TEST(Settlement, WhatForetellsDeathsIsTheCause) {
   EXPECT_EQ(settlement.Causes(All), CauseKeys{"slots"});
   // Of the third it is not known what it lets live.
   EXPECT_EQ(settlement.unproven(), CauseKeys{"start"});
+}
+
+// What explains other cases by itself, and may be the reason of each death, is
+// not given up for what is only never wrong.
+TEST(Settlement, AForetellerStandsBesideAClaimThatForetellsAsMuch) {
+  CauseKeys own = {"dense"};
+  own.possible = {"page-size"};
+  Settlement settlement(own);
+  CauseKeys death = {"crash"};
+  death.possible = {"dense", "page-size"};
+  for (int i = 0; i < Settlement::kForetold; ++i) {
+    settlement.Fails(death);
+    for (const std::string& cause : death.possible) settlement.Dies(cause);
+    settlement.Lives("page-size");
+  }
+  EXPECT_EQ(settlement.Causes(All), (CauseKeys{"dense", "page-size"}));
+}
+
+TEST(Settlement, IsHalfProvenByTheFirstCase) {
+  CauseKeys own = {"nan"};
+  own.possible = {"stride", "page-size"};
+  Settlement settlement(own);
+  EXPECT_FALSE(settlement.IsHalfProven());
+  CauseKeys values = {"stride"};
+  values.possible = {"page-size"};
+  settlement.Fails(values);
+  EXPECT_TRUE(settlement.IsHalfProven());
 }
 
 // One that no rule foretells has another cause.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -14,16 +15,23 @@
 #include "oracle/decode/judge_decode.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/observed_rows.h"
+#include "oracle/decode/outside_reads.h"
+#include "oracle/outside_memory.h"
 #include "oracle/tensor_view.h"
 
 // How a cause is found:
 //   1. A call that did not end as it should is explained by how it ended, or by
-//      the rule under which it would have been refused.
+//      the rule under which it would have been refused. A death is a rule's
+//      that reads at the address which was its end; of others that read outside
+//      it is possible, as what was read there may have led elsewhere.
 //   2. An expectation (of a neighbouring contract, of both scale rules changed,
 //      of a fault of faults.h) explains what came back if
 //      every row is right for it or for the declared contract, and some row is
 //      right for it alone. One that every row fits comes before one that needs
-//      both. The others that explain it too are named beside it.
+//      both. The others that explain it too are named beside it. Where all
+//      that is wrong is NaN, whoever reads one NaN explains it: such rules are
+//      possible, unless a single one does, or a rule that leaves nothing but
+//      NaN explains it too.
 //   3. If none does, the damage itself is given a name.
 namespace mlafuzz {
 namespace {
@@ -53,6 +61,7 @@ class Diagnostician {
     for (std::int64_t row = 0; row < declared_.rows(); ++row) {
       if (!rows_.RowMatches(declared_, row)) wrong_.push_back(row);
     }
+    wrong_is_nan_ = WrongIsNan();
     if (wrong_.empty()) return Pattern(check_.property, check_.detail);
     DecodeDiagnosis d = ByExpectation();
     if (d.key.empty()) d = ByDamage();
@@ -96,11 +105,7 @@ class Diagnostician {
         return Pattern("fault", observed_.message);
       }
       default:
-        if (DecodeDiagnosis d = ByOutsideReads(); !d.key.empty()) return d;
-        return Pattern(CallStatusName(observed_.status),
-                       absl::StrCat("the decode ended with ",
-                                    CallStatusName(observed_.status), ": ",
-                                    observed_.message));
+        return ByDeath();
     }
     const StepValidity validity = ClassifyDecode(contract_, image_, index_);
     if (validity.validity == Validity::kInvalid) {
@@ -111,6 +116,14 @@ class Diagnostician {
       return d;
     }
     if (check_.property == property::kMemory) {
+      if (OnlyMisaligned()) {
+        DecodeDiagnosis d = Pattern("memory", check_.detail);
+        for (const oracle::DecodeFault& fault :
+             oracle::DecodeFaults(contract_, image_, index_)) {
+          if (LessAligned(fault)) AddPossible(d, fault.key);
+        }
+        return d;
+      }
       if (DecodeDiagnosis d = ByOutsideReads(); !d.key.empty()) return d;
       return Pattern("memory", check_.detail);
     }
@@ -120,9 +133,83 @@ class Diagnostician {
     return {};
   }
 
+  bool LessAligned(const oracle::DecodeFault& fault) const {
+    return oracle::ReadsLessAligned(contract_, image_, index_, fault.options);
+  }
+
+  // Whether a sanitizer spoke, of nothing but alignment.
+  bool OnlyMisaligned() const {
+    return observed_.strays.empty() && !observed_.reports.empty() &&
+           std::all_of(observed_.reports.begin(), observed_.reports.end(),
+                       [](const std::string& report) {
+                         return absl::StrContains(report, "misaligned");
+                       });
+  }
+
+  // Above all that a process can address: of an access there the processor
+  // tells no address. (Slot INT32_MAX of rows of 528 bytes lies there; a
+  // negative slot's row lies below the caches, where addresses are.)
+  static bool IsFar(const ByteRange& row) {
+    return row.begin >= std::int64_t{1} << 40;
+  }
+
+  // As ByDeath() of oracle/diagnosis.cc. Where the processor tells no address,
+  // a row that lies too far away was the reason, and one that is not aligned
+  // may have been.
+  DecodeDiagnosis ByDeath() const {
+    DecodeDiagnosis first;
+    std::vector<std::string> possible;
+    const bool by_access = observed_.fault.has_value();
+    const bool told = by_access && observed_.fault->from_pool !=
+                                       std::numeric_limits<std::int64_t>::min();
+    const auto explains = [&](const Contract& contract,
+                              const oracle::DecodeFault* fault,
+                              const std::string& key) {
+      const ExpectOptions options =
+          fault == nullptr ? ExpectOptions() : fault->options;
+      const std::vector<ByteRange> reads =
+          oracle::DecodeOutsideReads(contract, image_, index_, options);
+      if (oracle::Contains(reads, *observed_.fault)) return true;
+      if (!told && std::any_of(reads.begin(), reads.end(), IsFar)) return true;
+      if (!reads.empty() || (fault != nullptr && LessAligned(*fault))) {
+        possible.push_back(key);
+      }
+      return false;
+    };
+    const auto add = [&](DecodeDiagnosis d) {
+      if (first.key.empty()) {
+        absl::StrAppend(&d.cause, ", where the process died: ", check_.detail);
+        first = std::move(d);
+      } else {
+        AddTo(first, d.key);
+      }
+    };
+    for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
+      if (!by_access) break;
+      DecodeDiagnosis d = OfNeighbour(n, "reads outside the pool as under");
+      if (explains(n.contract, nullptr, d.key)) add(std::move(d));
+    }
+    for (const oracle::DecodeFault& fault :
+         oracle::DecodeFaults(contract_, image_, index_)) {
+      if (!by_access) break;
+      if (explains(contract_, &fault, fault.key)) {
+        add(Pattern(fault.key, absl::StrCat("the decode reads outside the "
+                                            "pool: ",
+                                            fault.cause)));
+      }
+    }
+    if (first.key.empty()) {
+      first = Pattern(CallStatusName(observed_.status),
+                      absl::StrCat("the decode ended with ",
+                                   CallStatusName(observed_.status), ": ",
+                                   observed_.message));
+    }
+    for (const std::string& key : possible) AddPossible(first, key);
+    return first;
+  }
+
   // Rules that read rows outside the pool, which the declared one does not:
-  // what comes of that, a crash or a report, is theirs. Not that something was
-  // written.
+  // what a sanitizer says of that is theirs. Not that something was written.
   DecodeDiagnosis ByOutsideReads() const {
     DecodeDiagnosis first;
     if (!observed_.strays.empty()) return first;
@@ -198,6 +285,14 @@ class Diagnostician {
     kWhole,
   };
 
+  // Rules whose mark is NaN: made of nothing, or of what slot 0 holds though it
+  // weighs 0, or of the last scale byte.
+  static bool LeavesNan(const Neighbour& n) {
+    return n.field == "decode.leading_block" ||
+           n.field == "decode.masked_lanes" || n.field == "decode.empty_row" ||
+           n.changed == Ue8m0Last_Name(LAST_IS_NAN);
+  }
+
   // Some value that the declared contract forbids and `other` settles.
   bool Settles(const DecodeExpectation& other, std::int64_t row) const {
     const std::size_t r = static_cast<std::size_t>(row);
@@ -231,18 +326,24 @@ class Diagnostician {
   // Explanations that fit, whole ones apart.
   struct Explanations {
     std::vector<DecodeDiagnosis> whole, mixed;
-    std::vector<std::string> open;  // keys
+    std::vector<DecodeDiagnosis> by_nan;  // that may do so by chance
+    std::vector<std::string> open;        // keys
   };
 
-  void Consider(const DecodeExpectation& e, DecodeDiagnosis d,
+  // `leaves_nan`: all that the rule ever leaves is NaN.
+  void Consider(const DecodeExpectation& e, DecodeDiagnosis d, bool leaves_nan,
                 Explanations* found) const {
-    switch (FitOf(e)) {
+    const Fit fit = FitOf(e);
+    if (fit == Fit::kMixed) absl::StrAppend(&d.cause, " in some rows");
+    switch (fit) {
       case Fit::kWhole:
-        found->whole.push_back(std::move(d));
-        break;
       case Fit::kMixed:
-        absl::StrAppend(&d.cause, " in some rows");
-        found->mixed.push_back(std::move(d));
+        if (wrong_is_nan_ && !leaves_nan) {
+          found->by_nan.push_back(std::move(d));
+        } else {
+          (fit == Fit::kWhole ? found->whole : found->mixed)
+              .push_back(std::move(d));
+        }
         break;
       case Fit::kOpen:
         found->open.push_back(std::move(d.key));
@@ -258,7 +359,7 @@ class Diagnostician {
     Explanations rules, others;
     for (const Neighbour& n : Neighbours(contract_, Kernel::kDecode)) {
       Consider(ExpectDecode(n.contract, image_, index_, before_),
-               OfNeighbour(n, "behaves as under"), &rules);
+               OfNeighbour(n, "behaves as under"), LeavesNan(n), &rules);
     }
     ByBothScales(rules.whole, &others);
     ByBothEnds(&others);
@@ -268,9 +369,23 @@ class Diagnostician {
          {&rules.whole, &rules.mixed, &others.whole, &others.mixed}) {
       for (DecodeDiagnosis& d : *part) all.push_back(std::move(d));
     }
+    std::vector<DecodeDiagnosis> by_nan = std::move(rules.by_nan);
+    for (DecodeDiagnosis& d : others.by_nan) by_nan.push_back(std::move(d));
+    const bool one = std::all_of(
+        by_nan.begin(), by_nan.end(),
+        [&](const DecodeDiagnosis& d) { return d.key == by_nan[0].key; });
+    // Beside a rule whose mark NaN is they explain it as well as that one does.
+    if (!all.empty()) {
+      for (DecodeDiagnosis& d : by_nan) all.push_back(std::move(d));
+      by_nan.clear();
+    } else if (!by_nan.empty() && one) {
+      all.push_back(std::move(by_nan[0]));
+      by_nan.clear();
+    }
     if (all.empty()) {
       possible_ = std::move(rules.open);
       possible_.insert(possible_.end(), others.open.begin(), others.open.end());
+      for (const DecodeDiagnosis& d : by_nan) possible_.push_back(d.key);
       return {};
     }
     DecodeDiagnosis first = std::move(all[0]);
@@ -292,10 +407,10 @@ class Diagnostician {
   }
 
   static void AddPossible(DecodeDiagnosis& d, const std::string& key) {
-    if (key == d.key ||
-        std::find(d.also.begin(), d.also.end(), key) != d.also.end()) {
-      return;
+    for (const std::vector<std::string>& keys : {d.also, d.possible}) {
+      if (std::find(keys.begin(), keys.end(), key) != keys.end()) return;
     }
+    if (key == d.key) return;
     d.possible.push_back(key);
   }
 
@@ -315,7 +430,8 @@ class Diagnostician {
     for (oracle::DecodeFault& fault :
          oracle::DecodeFaults(contract_, image_, index_)) {
       Consider(ExpectDecode(contract_, image_, index_, before_, fault.options),
-               Pattern(std::move(fault.key), std::move(fault.cause)), found);
+               Pattern(std::move(fault.key), std::move(fault.cause)),
+               fault.leaves_nan, found);
     }
   }
 
@@ -360,7 +476,7 @@ class Diagnostician {
                  {.field = "qk.scale_rule+v.scale_rule",
                   .key = names,
                   .cause = absl::StrCat("the decode behaves as under ", names)},
-                 found);
+                 /*leaves_nan=*/false, found);
       }
     }
   }
@@ -379,7 +495,7 @@ class Diagnostician {
              {.field = absl::StrCat(first, "+", second),
               .key = names,
               .cause = absl::StrCat("the decode behaves as under ", names)},
-             found);
+             value == Ue8m0Last_Name(LAST_IS_NAN), found);
   }
 
   // Scale bytes are expanded by one function for both sides.
@@ -415,6 +531,23 @@ class Diagnostician {
   }
 
   // ---- 3. patterns
+
+  // Whether every value that the declared contract forbids is NaN.
+  bool WrongIsNan() const {
+    for (const std::int64_t row : wrong_) {
+      if (!rows_.LseMatches(declared_, row) && !std::isnan(rows_.Lse(row))) {
+        return false;
+      }
+      for (int c = 0; c < kDecodeColumns; ++c) {
+        const std::uint16_t bits = rows_.Out(row, c);
+        if (!oracle::IsBf16Nan(bits) &&
+            !DecodeOutMatches(declared_, row * kDecodeColumns + c, bits)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
 
   bool AllNan(std::int64_t row) const {
     for (int c = 0; c < kDecodeColumns; ++c) {
@@ -543,6 +676,7 @@ class Diagnostician {
   const oracle::ObservedRows rows_;
   DecodeExpectation declared_;
   std::vector<std::int64_t> wrong_;
+  bool wrong_is_nan_ = false;
   // Keys of what may explain it but says too little to be tested.
   std::vector<std::string> possible_;
 };

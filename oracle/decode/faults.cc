@@ -107,7 +107,8 @@ void AddOfTensors(const Contract& contract, const CaseImage& image,
     faults->push_back({kReadPastLength,
                        "rows that lanes past the length name are read, and "
                        "weigh 0",
-                       options});
+                       options,
+                       /*leaves_nan=*/true});
     break;
   }
 }
@@ -369,13 +370,15 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
   if (splits.any_empty) {
     ExpectOptions nan;
     nan.empty_split_nan = true;
-    faults.push_back(
-        {kEmptySplitNan, "a split without keys makes its row NaN", nan});
+    faults.push_back({kEmptySplitNan, "a split without keys makes its row NaN",
+                      nan,
+                      /*leaves_nan=*/true});
   }
   if (splits.any_without_keys) {
     ExpectOptions nan;
     nan.empty_row_nan = true;
-    faults.push_back({kEmptyRowNan, "a row without keys is NaN", nan});
+    faults.push_back({kEmptyRowNan, "a row without keys is NaN", nan,
+                      /*leaves_nan=*/true});
   }
   const StepImage& call = image.steps[static_cast<std::size_t>(step)];
   AddOfTensors(contract, image, call, &faults);

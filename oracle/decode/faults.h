@@ -50,6 +50,9 @@ struct DecodeFault {
   std::string key;    // one of the above
   std::string cause;  // a sentence for people
   ExpectOptions options;
+  // All that it ever leaves is NaN, which is therefore its mark. Other faults
+  // leave NaN where they happen to read one.
+  bool leaves_nan = false;
 };
 
 // Those that the step has room for: a split is left out only where some query

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -17,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/emulated_kernel.h"
+#include "oracle/decode/outside_reads.h"
 
 namespace mlafuzz {
 namespace {
@@ -508,8 +511,13 @@ TEST(JudgeDecode, UnitWeightsThatOverflowAreOpen) {
   }
 }
 
-// A process that died where a rule would have read past the pool.
-TEST(JudgeDecode, ACrashIsTheRulesThatReadsOutside) {
+bool Has(const std::vector<std::string>& keys, const std::string& key) {
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+// A process that died where a rule would have read past the pool; elsewhere;
+// where nobody knows; by no access at all.
+TEST(JudgeDecode, ADeathIsTheRulesThatReadsThere) {
   Case c = PlainCase();
   Indices& indices = *CallOf(c).mutable_indices();
   indices.set_pad(Indices::HUGE_POSITIVE);
@@ -517,12 +525,103 @@ TEST(JudgeDecode, ACrashIsTheRulesThatReadsOutside) {
   CallOf(c).add_lengths(30);
   const CaseImage image = ImageOf(c);
   const Contract declared = BuiltinContract();
+  const std::string key = "decode.length=LENGTH_IGNORED";
+  Contract ignored = declared;
+  ignored.mutable_decode()->set_length(DecodeContract::LENGTH_IGNORED);
+  EXPECT_TRUE(oracle::DecodeOutsideReads(declared, image, 0).empty());
+  const std::vector<ByteRange> reads =
+      oracle::DecodeOutsideReads(ignored, image, 0);
+  ASSERT_FALSE(reads.empty());
   StepObservation seen = Observe(declared, image);
   seen.status = CallStatus::kCrash;
-  const std::vector<Check> checks = Checks(declared, image, seen);
-  const DecodeDiagnosis d =
+  const auto diagnose = [&](std::optional<std::int64_t> at) {
+    seen.fault = std::nullopt;
+    if (at.has_value()) {
+      seen.fault = MemoryFault{.from_pool = *at,
+                               .from_tensors = std::vector<std::int64_t>(
+                                   image.steps[0].tensors.size(),
+                                   std::numeric_limits<std::int64_t>::min())};
+    }
+    const std::vector<Check> checks = Checks(declared, image, seen);
+    return DiagnoseDecode(declared, image, 0, image.pool.bytes, seen,
+                          checks[0]);
+  };
+  EXPECT_EQ(diagnose(reads[0].begin).key, key);
+  EXPECT_EQ(diagnose(reads[0].end - 1).key, key);
+  const DecodeDiagnosis elsewhere = diagnose(reads[0].begin - 1);
+  EXPECT_EQ(elsewhere.key, "crash") << elsewhere.cause;
+  EXPECT_TRUE(Has(elsewhere.possible, key));
+  // So far away no process has memory.
+  EXPECT_EQ(diagnose(std::numeric_limits<std::int64_t>::min()).key, key);
+  const DecodeDiagnosis abort = diagnose(std::nullopt);
+  EXPECT_EQ(abort.key, "crash");
+  EXPECT_TRUE(abort.possible.empty());
+}
+
+// Pages of a footer layout without their padding: rows that lie in the pool,
+// and not where loads of 16 bytes can reach them.
+TEST(JudgeDecode, ADeathWithoutAnAddressMayBeARowsAlignment) {
+  Case c = PlainCase();
+  c.mutable_pool()->set_layout(DSV4_FOOTER_584);
+  c.mutable_pool()->set_page_size(1);
+  c.mutable_pool()->set_pages(48);
+  CallOf(c).set_pe_dim(0);
+  const CaseImage image = ImageOf(c);
+  const Contract declared = BuiltinContract(DSV4_FOOTER_584);
+  StepObservation seen = Observe(declared, image);
+  seen.status = CallStatus::kCrash;
+  constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::min();
+  seen.fault = MemoryFault{.from_pool = kUnknown,
+                           .from_tensors = std::vector<std::int64_t>(
+                               image.steps[0].tensors.size(), kUnknown)};
+  std::vector<Check> checks = Checks(declared, image, seen);
+  DecodeDiagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, checks[0]);
-  EXPECT_EQ(d.key, "decode.length=LENGTH_IGNORED") << d.cause;
+  EXPECT_EQ(d.key, "crash");
+  EXPECT_TRUE(Has(d.possible, "page-stride-dense"));
+  EXPECT_FALSE(Has(d.possible, "rope-dropped"));
+  // UBSan's word for the same.
+  seen.status = CallStatus::kOk;
+  seen.fault = std::nullopt;
+  seen.reports = {"UndefinedBehaviorSanitizer: misaligned-pointer-use"};
+  checks = Checks(declared, image, seen);
+  const Check* failure = Failure(checks, property::kMemory);
+  ASSERT_NE(failure, nullptr);
+  d = DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+  EXPECT_EQ(d.key, "memory");
+  EXPECT_TRUE(Has(d.possible, "page-stride-dense"));
+}
+
+// Many a fault reads some NaN; few leave nothing else.
+TEST(JudgeDecode, NanThatSeveralFaultsReadNamesNone) {
+  const Contract declared = BuiltinContract();
+  Case c = PlainCase();
+  c.mutable_pool()->set_page_stride(16 * 656 + 16);
+  CaseImage image = ImageOf(c);
+  // Whatever is read elsewhere than at a row is NaN.
+  std::vector<std::uint8_t> bytes(image.pool.bytes.size(), 0xff);
+  for (std::int64_t slot = 0; slot < image.pool.slots(); ++slot) {
+    const std::size_t at = static_cast<std::size_t>(
+        image.pool.offset + slot / 16 * image.pool.page_stride +
+        slot % 16 * image.pool.row_stride);
+    std::copy_n(image.pool.bytes.begin() + static_cast<std::ptrdiff_t>(at), 656,
+                bytes.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  image.pool.bytes = bytes;
+  StepObservation seen = Observe(declared, image);
+  for (std::size_t i = 0; i < seen.outputs.size(); ++i) {
+    // bf16 and fp32 NaNs alike.
+    std::fill(seen.outputs[i].begin(), seen.outputs[i].end(), 0xff);
+  }
+  const std::vector<Check> checks = Checks(declared, image, seen);
+  const Check* failure = Failure(checks, property::kDecodeOut);
+  ASSERT_NE(failure, nullptr);
+  const DecodeDiagnosis d =
+      DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
+  EXPECT_TRUE(d.says_little);
+  EXPECT_FALSE(Has(d.also, "page-stride-dense")) << d.key;
+  EXPECT_NE(d.key, "page-stride-dense");
+  EXPECT_TRUE(Has(d.possible, "page-stride-dense"));
 }
 
 TEST(JudgeDecode, AnotherWidthIsRefusedUnderADeclaredTopK) {

@@ -61,22 +61,47 @@ Geometry OfExtra(const PoolImage& pool, const PoolImage& extra,
       extra.row_stride};
 }
 
+// Where a reader looks for row `row` of page `page`, which may be any numbers.
+TokenPlace PlaceBy(const PoolImage& pool, const Geometry& geometry,
+                   std::int64_t page, std::int64_t row, int scale_entries) {
+  const RowLayout& layout = LayoutOf(pool.layout);
+  const std::int64_t begin = pool.offset + page * geometry.page_stride;
+  TokenPlace place;
+  place.row = begin + row * geometry.row_stride;
+  place.behind =
+      layout.row_part != layout.row_bytes
+          ? begin + geometry.page_size * layout.row_part +
+                (row + scale_entries) * (layout.row_bytes - layout.row_part)
+          : place.row + layout.row_part;
+  return place;
+}
+
 // Puts the key where a reader looks for its slot in a cache of `size` bytes.
 void Place(const PoolImage& pool, const Geometry& geometry, std::int64_t size,
            int scale_entries, Key* key) {
-  const RowLayout& layout = LayoutOf(pool.layout);
-  const std::int64_t page =
-      pool.offset + key->slot / geometry.page_size * geometry.page_stride;
-  const std::int64_t row = key->slot % geometry.page_size;
-  TokenPlace place;
-  place.row = page + row * geometry.row_stride;
-  place.behind =
-      layout.row_part != layout.row_bytes
-          ? page + geometry.page_size * layout.row_part +
-                (row + scale_entries) * (layout.row_bytes - layout.row_part)
-          : place.row + layout.row_part;
-  key->at = Fits(layout, place, size) ? place.row : -1;
+  const TokenPlace place =
+      PlaceBy(pool, geometry, key->slot / geometry.page_size,
+              key->slot % geometry.page_size, scale_entries);
+  key->at = Fits(LayoutOf(pool.layout), place, size) ? place.row : -1;
   key->behind = place.behind;
+}
+
+// Where readers look for a slot that is not in the cache.
+void AddOutside(const PoolImage& pool, const Geometry& geometry,
+                int scale_entries, const Key& key, KeyPlan* plan) {
+  ++plan->outside;
+  std::int64_t page = key.slot / geometry.page_size;
+  std::int64_t row = key.slot % geometry.page_size;
+  for (const bool floored : {false, true}) {
+    if (plan->outside_at.size() >= KeyPlan::kMostOutside) return;
+    if (floored) {
+      if (row >= 0) return;  // the same
+      --page;
+      row += geometry.page_size;
+    }
+    plan->outside_at.push_back(
+        {PlaceBy(pool, geometry, page, row, scale_entries), key.in_extra});
+  }
 }
 
 // Lanes before a row's end as a reader takes it that is given `given` of them.
@@ -247,7 +272,9 @@ void AddKeys(const DecodeContract& rules, const IndexRow& row,
       if (key.slot >= 0 && key.slot < row.pool->slots()) {
         Place(*row.pool, row.geometry, row.size, options.scale_entries, &key);
       }
-      plan->outside += key.at < 0 ? 1 : 0;
+      if (key.at < 0) {
+        AddOutside(*row.pool, row.geometry, options.scale_entries, key, plan);
+      }
     };
     if (lane < active && !masked(lane)) {
       place();

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_ORACLE_DECODE_KEYS_H_
 #define MLAFUZZ_ORACLE_DECODE_KEYS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -55,6 +56,14 @@ struct KeyPlan {
   std::int64_t masked = 0;        // lanes of the rows that are masked
   std::int64_t masked_extra = 0;  // of these, those of the second row
   std::int64_t outside = 0;       // rows that are read and are not in the pool
+  // Where the first of these would lie (kMostOutside of them), each negative
+  // slot under division toward zero and toward minus infinity.
+  struct Outside {
+    TokenPlace place;
+    bool in_extra = false;
+  };
+  static constexpr std::size_t kMostOutside = 4096;
+  std::vector<Outside> outside_at;
   // Lanes past the length whose rows are read all the same; see ExpectOptions.
   std::vector<Key> read_past_length;
   // Known: the splits, and each one's blocks (all of them, empty ones too).
