@@ -18,6 +18,7 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/fleet.h"
 #include "fuzz/campaign/followup.h"
+#include "fuzz/campaign/met.h"
 #include "fuzz/campaign/observe.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
@@ -100,7 +101,13 @@ class Campaign {
       SettleCauses(sooner, result_.findings, progress_);
     }
     if (options_.follow_up && result_.error.empty()) {
-      FollowUp(sooner, result_.findings.all(), &result_.totals, progress_);
+      std::vector<Finding> met;
+      FollowUp(sooner, result_.findings.all(), &result_.totals, progress_,
+               &met);
+      if (options_.settle) {
+        AddWhatWasMet(sooner, std::move(met), result_.findings.all(),
+                      &result_.totals, progress_);
+      }
       ObserveFindings(options_, result_.findings.all(), progress_);
       if (!LibraryHasChanged()) {
         MakeReproducers(options_, result_.findings.all(), progress_);

@@ -1,20 +1,24 @@
 // Reproducers of wrong kernels of the ledger, and the same calls of the right
 // ones, for a machine with a GPU (fuzz/testing/reproducers.sh):
 //
-//     write_reproducers FOLDER [MOST]
+//     write_reproducers FOLDER [MOST [LIBRARIES]]
 //
-// writes FOLDER/NAME/repro.cu, right.cu and cause.txt for up to MOST wrong
-// kernels, as many of each family as of the others.
+// writes FOLDER/NAME/repro.cu, right.cu, case.txtpb, cause.txt and targets.txt
+// (the wrong one, the right one) for up to MOST wrong kernels, as many of each
+// family as of the others. With LIBRARIES, a folder, repro.cc as well, which
+// loads LIBRARIES/mutant@NAME.so (fuzz/testing/ledger_library.cc).
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/reproducer/source.h"
 #include "fuzz/worker/evidence.h"
@@ -56,7 +60,8 @@ std::string FamilyOf(const LedgerEntry& entry) {
 }
 
 // Why there is none; empty: it is written.
-std::string Write(const LedgerEntry& entry, const std::string& folder) {
+std::string Write(const LedgerEntry& entry, const std::string& folder,
+                  const std::string& libraries) {
   Twin twin(entry.target);
   const Failing failing = FailureOf(entry, twin);
   if (failing.cause.empty()) return "nothing fails";
@@ -84,12 +89,31 @@ std::string Write(const LedgerEntry& entry, const std::string& folder) {
       return std::string(s.message());
     }
   }
-  return std::string(
-      WriteFileAtomically(folder + "/cause.txt", failing.cause + "\n")
-          .message());
+  if (!libraries.empty()) {
+    text.kernel.clear();
+    text.library = absl::StrCat(
+        libraries, "/", absl::StrReplaceAll(entry.target, {{":", "@"}}), ".so");
+    const auto source = ReproducerSource(ReproducerKind::kCxx, evidence, text);
+    if (!source.ok()) return std::string(source.status().message());
+    if (absl::Status s = WriteFileAtomically(folder + "/repro.cc", *source);
+        !s.ok()) {
+      return std::string(s.message());
+    }
+  }
+  const std::pair<const char*, std::string> files[] = {
+      {"case.txtpb", text.case_text},
+      {"targets.txt", absl::StrCat(entry.target, " ", entry.right, "\n")},
+      {"cause.txt", failing.cause + "\n"}};
+  for (const auto& [name, words] : files) {
+    absl::Status s =
+        WriteFileAtomically(absl::StrCat(folder, "/", name), words);
+    if (!s.ok()) return std::string(s.message());
+  }
+  return "";
 }
 
-int Main(const std::string& folder, std::size_t most) {
+int Main(const std::string& folder, std::size_t most,
+         const std::string& libraries) {
   std::map<std::string, std::vector<const LedgerEntry*>> families;
   for (const KnownMinimum& minimum : KnownMinima()) {
     const LedgerEntry* entry = FindInLedger(minimum.target);
@@ -103,7 +127,7 @@ int Main(const std::string& folder, std::size_t most) {
       ++left;
       const std::string name = entries[i]->target.substr(7);
       const std::string path = absl::StrCat(folder, "/", name);
-      const std::string why = Write(*entries[i], path);
+      const std::string why = Write(*entries[i], path, libraries);
       if (why.empty()) {
         ++written;
       } else {
@@ -121,9 +145,11 @@ int Main(const std::string& folder, std::size_t most) {
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "usage: write_reproducers FOLDER [MOST]\n");
+    std::fprintf(stderr,
+                 "usage: write_reproducers FOLDER [MOST [LIBRARIES]]\n");
     return 2;
   }
   return mlafuzz::Main(argv[1],
-                       argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000);
+                       argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000,
+                       argc > 3 ? argv[3] : "");
 }
