@@ -259,8 +259,8 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   if (!result.ok()) {
     const MinimizeState now = ReadMinimizeState(log);
-    const bool stopped =
-        absl::IsCancelled(result.status()) && StopSignals() > 0;
+    // By a signal, or by the time before it was seen to die once more.
+    const bool stopped = absl::IsCancelled(result.status());
     // A log that was refused holds nothing of this case.
     const bool kept =
         !out.empty() && now.tries > 0 && (stopped || now.tries > before.tries);
@@ -269,7 +269,8 @@ int Run(const Arguments& arguments, const std::string&) {
     if (!stopped) {
       return error(absl::StrCat(result.status().message(), resume));
     }
-    std::printf("stopped by a signal after %d tries, at %d bytes of %d%s\n",
+    std::printf("%s after %d tries, at %d bytes of %d%s\n",
+                StopSignals() > 0 ? "stopped by a signal" : "the time was up",
                 static_cast<int>(now.tries),
                 static_cast<int>(now.bytes > 0 ? now.bytes : binary.size()),
                 static_cast<int>(binary.size()), resume);

@@ -42,7 +42,8 @@ known = sorted(c["cause_key"] for c in report["known_causes"])
 if known != want:
     sys.exit(f"FAILED: known {known}")
 for f in report["findings"]:
-    if not any(r["kind"] == "c++" and r["verified"] for r in f["reproducers"]):
+    # Below they are built and run, whether there was time to do so or not.
+    if not any(r["kind"] == "c++" and r["path"] for r in f["reproducers"]):
         sys.exit(f"FAILED: {f['id']} has no reproducer: {f['reproducers']}")
 PYTHON
 

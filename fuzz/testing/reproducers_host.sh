@@ -1,26 +1,36 @@
 #!/bin/bash
-# Reproducers and replays of wrong kernels of the ledger, each as a library and
-# as compiled in, on the host:
+# What findings of wrong kernels leave, tried on the host in empty folders with
+# an environment that has a PATH and no more:
 #
 #     bazel run //fuzz/testing:reproducers_host -- [MOST]
 #
-# A line a wrong kernel: its cause; what repro.cc exits with, three runs, when
-# built by c++ alone in an empty folder with an empty environment, for the wrong
-# library and for the right one (111 and 000); then `mlafuzz replay` of the
-# case, likewise, of the wrong target (1, and the cause must be among its words)
-# and of the right one (0). Exit code 0: all are so, and there were some.
+# Up to MOST wrong kernels of the ledger, as many of each family as of the
+# others: `mlafuzz replay` of the smallest case ends with 1 for the wrong kernel,
+# says the cause in the words that the judge has for it, and with 0 for the right
+# one. Then wrong libraries, each with a campaign that ends at its first finding
+# (five_faults: at all five): repro.cc is built by c++ alone, says in its first
+# lines the cause that the report names, ends three times with 1, prints what was
+# expected and what it got, and three times with 0 for the right library; replay
+# likewise. A line each. Exit code 0: all are so, and there were some of both.
+#
+# WRONG=RIGHT:CASES of what follows the tools: two libraries, and the cases that
+# a campaign may take.
 set -uo pipefail
 writer="${PWD}/$1"
 mlafuzz="${PWD}/$2"
-library="${PWD}/$3"
-most="${4:-44}"
+shift 2
+pairs=()
+while [[ "${1:-}" == *=* ]]; do
+  pairs+=("$1")
+  shift
+done
+most="${1:-44}"
+here="${PWD}"
 work="$(mktemp -d)"
 trap 'rm -rf "${work}"' EXIT
-mkdir "${work}/libraries"
-"${writer}" "${work}/src" "${most}" "${work}/libraries" || exit 1
-good=0 bad=0
+export BUILD_WORKING_DIRECTORY="${work}"
+good=0 bad=0 replays=0 programs=0
 
-# In an empty folder, with an environment that has a PATH and no more.
 clean() {
   local empty code
   empty="$(mktemp -d)"
@@ -38,42 +48,86 @@ codes() {
   done
   echo "${all}"
 }
+# verdict WORDS GOT WANTED
+verdict() {
+  if [[ "$2" == "$3" ]]; then
+    echo "ok $1: $2"
+    good=$((good + 1))
+  else
+    echo "BAD $1: $2, not $3"
+    sed 's/^/    /' "${work}/log" | cut -c 1-160 | tail -n 4
+    bad=$((bad + 1))
+  fi
+}
+# Of a replay that is red: whether it says a sentence, up to its first number
+# (what follows is of the one case).
+says() {
+  local sentence="${1%%[0-9]*}"
+  ((${#sentence} > 9)) || sentence="$1"
+  grep -qF -- "${sentence}" "${work}/log" && echo said || echo "not said"
+}
 
+"${writer}" "${work}/src" "${most}" || exit 1
 for folder in "${work}"/src/*/; do
-  name="$(basename "${folder}")"
   read -r wrong right < "${folder}targets.txt"
-  for target in "${wrong}" "${right}"; do
-    # Not a link: what is loaded is called by its own name.
-    [[ -e "${work}/libraries/${target//:/@}.so" ]] ||
-      cp -L "${library}" "${work}/libraries/${target//:/@}.so"
-  done
-  cause="$(cat "${folder}cause.txt")"
-  built=built
-  clean c++ -std=c++11 "${folder}repro.cc" -o "${work}/repro" -ldl ||
-    built="NOT BUILT"
-  red="$(codes "${work}/repro")"
-  green="$(codes "${work}/repro" "${work}/libraries/${right//:/@}.so")"
   clean "${mlafuzz}" replay "${folder}case.txtpb" "--target=${wrong}" \
     --flavour=plain
-  replay_red=$?
-  # Without the kernel's name in front, and what it stands for in words.
-  key="${cause#*/}"
-  words=said
-  grep -qF -e "${key#*=}" -e "${key}" "${work}/log" || words="NOT SAID"
-  said="$(sed -n 2p "${work}/log" | cut -c 1-160)"
+  red=$?
+  words="$(says "$(head -n 1 "${folder}words.txt")")"
   clean "${mlafuzz}" replay "${folder}case.txtpb" "--target=${right}" \
     --flavour=plain
-  replay_green=$?
-  if [[ "${built} ${red} ${green} ${replay_red} ${replay_green}" == \
-    "built 111 000 1 0" && ("${words}" == said || "${key}" != *=*) ]]; then
-    verdict=ok good=$((good + 1))
-  else
-    verdict=BAD bad=$((bad + 1))
-  fi
-  echo "${verdict} ${name}: ${cause}: ${built}, wrong ${red}, right ${green};" \
-    "replay wrong ${replay_red} (${words}), right ${replay_green}"
-  [[ "${verdict}" == ok ]] || echo "    ${said}"
-  rm -f "${work}/libraries/${wrong//:/@}.so"
+  verdict "$(basename "${folder}"): $(cat "${folder}cause.txt")" \
+    "replay ${red} ${words}, right $?" "replay 1 said, right 0"
+  replays=$((replays + 1))
 done
-echo "${good} as they have to, ${bad} not"
-((good > 0 && bad == 0))
+
+for pair in "${pairs[@]}"; do
+  wrong="${here}/${pair%%=*}" right="${pair#*=}"
+  cases="${right##*:}" right="${here}/${right%:*}"
+  name="$(basename "${wrong}" .so)"
+  one=(--stop-on-first)
+  [[ "${name}" == five_faults ]] && one=()
+  "${mlafuzz}" campaign "--target=lib:${wrong}" "--cases=${cases}" --seed=1 \
+    "${one[@]}" --no-infer --minimize-seconds=5 --flavour=plain \
+    "--out=${work}/${name}" > "${work}/campaign" 2>&1
+  # ID, path of repro.cc if there is one, cause_key, cause.
+  python3 - "${work}/${name}/report.json" > "${work}/list" << 'PYTHON'
+import json, sys
+for f in json.load(open(sys.argv[1]))["findings"]:
+    path = [r["path"] for r in f["reproducers"] if r["kind"] == "c++"] + [""]
+    words = [r["words"] for r in f["reproducers"] if r["kind"] == "c++"] + [""]
+    print(f["minimal_case"] or f["case"], path[0] or "-", f["cause_key"],
+          (f["cause"] + "|" + words[0]).replace("\n", " "), sep="\t")
+PYTHON
+  [[ -s "${work}/list" ]] || { echo "BAD ${name}: nothing was found"; bad=$((bad + 1)); }
+  while IFS=$'\t' read -r case program key cause; do
+    if [[ "${program}" == - ]]; then
+      echo "no repro.cc of ${name}: ${key}: ${cause#*|}"
+      continue
+    fi
+    cause="${cause%|*}"
+    built=built
+    clean c++ -std=c++11 "${work}/${name}/${program}" -o "${work}/repro" -ldl ||
+      built="not built"
+    stated=stated
+    head -n 40 "${work}/${name}/${program}" | tr -d '\n/' | tr -s ' ' |
+      grep -qF -- "$(tr -d '/' <<< "${cause:0:60}" | tr -s ' ')" || stated="not stated"
+    red="$(codes "${work}/repro")"
+    printed=printed
+    # What lies around a buffer has no expected value but its own.
+    grep -Eq 'expected|around' "${work}/log" || printed="not printed"
+    last="$(grep -Em 1 'expected|around' "${work}/log")"
+    green="$(codes "${work}/repro" "${right}")"
+    clean "${mlafuzz}" replay "${work}/${name}/${case}" "--target=lib:${wrong}" \
+      --flavour=plain
+    replay=$?
+    clean "${mlafuzz}" replay "${work}/${name}/${case}" "--target=lib:${right}" \
+      --flavour=plain
+    verdict "${name}: ${key} (${last})" \
+      "${built}, ${stated}, ${printed}, ${red}, right ${green}; replay ${replay}, right $?" \
+      "built, stated, printed, 111, right 000; replay 1, right 0"
+    programs=$((programs + 1))
+  done < "${work}/list"
+done
+echo "${replays} replays and ${programs} programs: ${good} as they have to, ${bad} not"
+((replays > 0 && programs > 0 && bad == 0))

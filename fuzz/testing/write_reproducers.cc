@@ -1,12 +1,11 @@
 // Reproducers of wrong kernels of the ledger, and the same calls of the right
 // ones, for a machine with a GPU (fuzz/testing/reproducers.sh):
 //
-//     write_reproducers FOLDER [MOST [LIBRARIES]]
+//     write_reproducers FOLDER [MOST]
 //
-// writes FOLDER/NAME/repro.cu, right.cu, case.txtpb, cause.txt and targets.txt
-// (the wrong one, the right one) for up to MOST wrong kernels, as many of each
-// family as of the others. With LIBRARIES, a folder, repro.cc as well, which
-// loads LIBRARIES/mutant@NAME.so (fuzz/testing/ledger_library.cc).
+// writes FOLDER/NAME/repro.cu, right.cu, case.txtpb, cause.txt, words.txt (the
+// cause's sentence) and targets.txt (the wrong one, the right one) for up to
+// MOST wrong kernels, as many of each family as of the others.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -18,7 +17,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/reproducer/source.h"
 #include "fuzz/worker/evidence.h"
@@ -33,9 +31,10 @@
 namespace mlafuzz {
 namespace {
 
-// What the call of the smallest case had to leave behind, and what it did.
+// What the call of the smallest case had to leave behind, and what it did;
+// `words` gets the cause's sentence.
 Evidence EvidenceFor(const LedgerEntry& entry, const Case& c,
-                     const std::string& cause) {
+                     const std::string& cause, std::string* words) {
   const auto targets = MakeTargetSet(entry.target);
   const std::unique_ptr<Executor> executor = MakeHostExecutor();
   CaseChecker checker(*targets, *executor);
@@ -45,7 +44,9 @@ Evidence EvidenceFor(const LedgerEntry& entry, const Case& c,
   if (!checker.CheckCase(c, {}, &result).ok()) return none;
   for (const Check& check : result.checks) {
     if (!IsFailure(check.verdict)) continue;
-    if (CauseKey(check, checker.Why(result, check)) != cause) continue;
+    const Diagnosis why = checker.Why(result, check);
+    if (CauseKey(check, why) != cause) continue;
+    *words = why.cause;
     const auto step = static_cast<std::size_t>(check.step);
     const Kernel kernel = result.image.steps[step].kernel;
     return EvidenceOf(*checker.contracts()[static_cast<std::size_t>(kernel)],
@@ -60,8 +61,7 @@ std::string FamilyOf(const LedgerEntry& entry) {
 }
 
 // Why there is none; empty: it is written.
-std::string Write(const LedgerEntry& entry, const std::string& folder,
-                  const std::string& libraries) {
+std::string Write(const LedgerEntry& entry, const std::string& folder) {
   Twin twin(entry.target);
   const Failing failing = FailureOf(entry, twin);
   if (failing.cause.empty()) return "nothing fails";
@@ -71,7 +71,8 @@ std::string Write(const LedgerEntry& entry, const std::string& folder,
   const Case minimal = twin.Minimal(failing.cause, failing.rich);
   // The device has a schedule of its own.
   if (minimal.schedule() != 0) return "it takes a certain schedule of lanes";
-  const Evidence evidence = EvidenceFor(entry, minimal, failing.cause);
+  std::string words;
+  const Evidence evidence = EvidenceFor(entry, minimal, failing.cause, &words);
   ReproducerText text;
   text.id = entry.target.substr(7);
   text.cause = failing.cause;
@@ -89,31 +90,20 @@ std::string Write(const LedgerEntry& entry, const std::string& folder,
       return std::string(s.message());
     }
   }
-  if (!libraries.empty()) {
-    text.kernel.clear();
-    text.library = absl::StrCat(
-        libraries, "/", absl::StrReplaceAll(entry.target, {{":", "@"}}), ".so");
-    const auto source = ReproducerSource(ReproducerKind::kCxx, evidence, text);
-    if (!source.ok()) return std::string(source.status().message());
-    if (absl::Status s = WriteFileAtomically(folder + "/repro.cc", *source);
-        !s.ok()) {
-      return std::string(s.message());
-    }
-  }
   const std::pair<const char*, std::string> files[] = {
       {"case.txtpb", text.case_text},
       {"targets.txt", absl::StrCat(entry.target, " ", entry.right, "\n")},
+      {"words.txt", words + "\n"},
       {"cause.txt", failing.cause + "\n"}};
-  for (const auto& [name, words] : files) {
+  for (const auto& [name, bytes] : files) {
     absl::Status s =
-        WriteFileAtomically(absl::StrCat(folder, "/", name), words);
+        WriteFileAtomically(absl::StrCat(folder, "/", name), bytes);
     if (!s.ok()) return std::string(s.message());
   }
   return "";
 }
 
-int Main(const std::string& folder, std::size_t most,
-         const std::string& libraries) {
+int Main(const std::string& folder, std::size_t most) {
   std::map<std::string, std::vector<const LedgerEntry*>> families;
   for (const KnownMinimum& minimum : KnownMinima()) {
     const LedgerEntry* entry = FindInLedger(minimum.target);
@@ -127,7 +117,7 @@ int Main(const std::string& folder, std::size_t most,
       ++left;
       const std::string name = entries[i]->target.substr(7);
       const std::string path = absl::StrCat(folder, "/", name);
-      const std::string why = Write(*entries[i], path, libraries);
+      const std::string why = Write(*entries[i], path);
       if (why.empty()) {
         ++written;
       } else {
@@ -145,11 +135,9 @@ int Main(const std::string& folder, std::size_t most,
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr,
-                 "usage: write_reproducers FOLDER [MOST [LIBRARIES]]\n");
+    std::fprintf(stderr, "usage: write_reproducers FOLDER [MOST]\n");
     return 2;
   }
   return mlafuzz::Main(argv[1],
-                       argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000,
-                       argc > 3 ? argv[3] : "");
+                       argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000);
 }
