@@ -12,8 +12,6 @@
 #include "corpus/contracts.h"
 #include "oracle/damage.h"
 #include "oracle/decode/decode.h"
-#include "oracle/decode/faults.h"
-#include "oracle/decode/judge_decode.h"
 #include "oracle/decode/observed_rows.h"
 #include "oracle/expect.h"
 #include "oracle/other_reading.h"
@@ -25,17 +23,14 @@ namespace {
 
 using Bytes = absl::Span<const std::uint8_t>;
 
-// A decode's expectation costs about 1 us a key and head, and there may be
-// hundreds of pairs: where more are left, none is asked.
-constexpr std::size_t kMostDecodePairs = 400;
-
-// One of the two: a rule with another value, or a fault of a decode.
+// One rule with another value.
 struct Change {
   std::string key;
-  std::string field;  // empty: a fault
+  std::string field;
   std::string words;
   Contract contract;  // with that field changed alone
-  ExpectOptions options;
+  // Of each wrong element, whether this change alone foretells what came back.
+  std::vector<bool> explains;
 };
 
 using Pair = std::pair<std::size_t, std::size_t>;  // of numbers of changes
@@ -43,6 +38,8 @@ using Pair = std::pair<std::size_t, std::size_t>;  // of numbers of changes
 std::vector<Change> RuleChanges(const Contract& contract, Kernel kernel) {
   std::vector<Change> changes;
   for (Neighbour& n : Neighbours(contract, kernel)) {
+    // An empty grid is no matter of bytes.
+    if (n.field == "writer.zero_tokens") continue;
     Change change;
     change.key = absl::StrCat(n.field, "=", n.changed);
     change.words = absl::StrCat(n.field, ": the contract says ", n.declared,
@@ -54,11 +51,22 @@ std::vector<Change> RuleChanges(const Contract& contract, Kernel kernel) {
   return changes;
 }
 
+// Whether each explains a part of what is wrong, by itself, that the other does
+// not, and both explain all. Two rules that explain an element only together
+// are too many to choose from: some pair always would.
+bool Share(const Change& a, const Change& b) {
+  bool only_a = false, only_b = false;
+  for (std::size_t i = 0; i < a.explains.size(); ++i) {
+    if (!a.explains[i] && !b.explains[i]) return false;
+    only_a |= a.explains[i] && !b.explains[i];
+    only_b |= b.explains[i] && !a.explains[i];
+  }
+  return only_a && only_b;
+}
+
 // The contract with both changed; none of two values of one field, or of a
 // value that the first one leaves no room for.
 std::optional<Contract> Both(const Change& a, const Change& b, Kernel kernel) {
-  if (b.field.empty()) return a.contract;
-  if (a.field.empty()) return b.contract;
   if (a.field == b.field) return std::nullopt;
   for (Neighbour& n : Neighbours(a.contract, kernel)) {
     if (b.key == absl::StrCat(n.field, "=", n.changed)) {
@@ -68,56 +76,39 @@ std::optional<Contract> Both(const Change& a, const Change& b, Kernel kernel) {
   return std::nullopt;
 }
 
-// ---- writer, gather, convert
-
-// Bytes that are wrong, as places in the pool and then in the outputs.
-class WrongBytes {
- public:
-  WrongBytes(const StepImage& step, Bytes before, const Expectation& declared,
-             const oracle::AfterImage& after)
-      : step_(step), before_(before), declared_(declared) {
-    Each(declared, [&](std::size_t buffer, Bytes want) {
-      const Bytes got = buffer == 0 ? after.pool : after.outputs[buffer - 1];
-      for (std::size_t i = 0; i < want.size(); ++i) {
-        if (want[i] != got[i]) wrong_.push_back({buffer, i});
-      }
-    });
-  }
-
-  // Whether `other` says something else of one of them.
-  bool ChangedBy(const Expectation& other) const {
-    return std::any_of(wrong_.begin(), wrong_.end(), [&](const Place& place) {
-      return ByteOf(other, place) != ByteOf(declared_, place);
-    });
-  }
-
- private:
-  struct Place {
-    std::size_t buffer;  // 0: the pool, else 1 + the tensor's number
-    std::size_t at;
-  };
-
-  template <typename F>
-  void Each(const Expectation& e, F f) const {
-    f(0, oracle::ExpectedPool(e, before_));
-    for (std::size_t t = 0; t < step_.tensors.size(); ++t) {
-      if (step_.tensors[t].output) f(t + 1, e.outputs[t]);
+// Pairs of `changes` that share what is wrong, of which `fits` says that both
+// at once foretell all that came back.
+template <typename Fits>
+std::vector<Pair> PairsThat(Fits fits, Kernel kernel,
+                            const std::vector<Change>& changes) {
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    for (std::size_t j = i + 1; j < changes.size(); ++j) {
+      if (!Share(changes[i], changes[j])) continue;
+      const auto both = Both(changes[i], changes[j], kernel);
+      if (both.has_value() && fits(*both)) pairs.push_back({i, j});
     }
   }
+  return pairs;
+}
 
-  std::uint8_t ByteOf(const Expectation& e, const Place& place) const {
-    return place.buffer == 0 ? oracle::ExpectedPool(e, before_)[place.at]
-                             : e.outputs[place.buffer - 1][place.at];
+// ---- writer, gather, convert
+
+// All bytes that a step may leave, in a fixed order.
+std::vector<std::uint8_t> BytesOf(const StepImage& step, Bytes pool,
+                                  const std::vector<Bytes>& outputs) {
+  std::vector<std::uint8_t> all(pool.begin(), pool.end());
+  for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+    if (!step.tensors[t].output) continue;
+    all.insert(all.end(), outputs[t].begin(), outputs[t].end());
   }
+  return all;
+}
 
-  const StepImage& step_;
-  const Bytes before_;
-  const Expectation& declared_;
-  std::vector<Place> wrong_;
-};
-
-bool RestsOnItsOwnMemory(const Expectation& e) {
-  return e.unsettled.empty() && e.outside_writes == 0;
+std::vector<std::uint8_t> BytesOf(const StepImage& step, Bytes before,
+                                  const Expectation& e) {
+  return BytesOf(step, oracle::ExpectedPool(e, before),
+                 {e.outputs.begin(), e.outputs.end()});
 }
 
 std::vector<Pair> ExactPairs(const Contract& contract, const CaseImage& image,
@@ -125,52 +116,61 @@ std::vector<Pair> ExactPairs(const Contract& contract, const CaseImage& image,
                              const oracle::AfterImage& after,
                              std::vector<Change>* changes) {
   const StepImage& step = image.steps[static_cast<std::size_t>(index)];
-  const Expectation declared = Expect(contract, image, index, before);
-  const WrongBytes wrong(step, before, declared, after);
+  const std::vector<std::uint8_t> want =
+      BytesOf(step, before, Expect(contract, image, index, before));
+  const std::vector<std::uint8_t> got =
+      BytesOf(step, after.pool, after.outputs);
   for (Change& change : RuleChanges(contract, step.kernel)) {
-    // An empty grid is no matter of bytes.
-    if (change.field == "writer.zero_tokens") continue;
-    if (wrong.ChangedBy(Expect(change.contract, image, index, before))) {
-      changes->push_back(std::move(change));
+    const std::vector<std::uint8_t> other =
+        BytesOf(step, before, Expect(change.contract, image, index, before));
+    bool any = false;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      if (want[i] == got[i]) continue;
+      change.explains.push_back(other[i] == got[i]);
+      any |= change.explains.back();
     }
+    if (any) changes->push_back(std::move(change));
   }
-  std::vector<Pair> pairs;
-  for (std::size_t i = 0; i < changes->size(); ++i) {
-    for (std::size_t j = i + 1; j < changes->size(); ++j) {
-      const auto both = Both((*changes)[i], (*changes)[j], step.kernel);
-      if (!both.has_value()) continue;
-      const Expectation other = Expect(*both, image, index, before);
-      if (RestsOnItsOwnMemory(other) &&
-          oracle::Matches(*both, image, index, before, other, after)) {
-        pairs.push_back({i, j});
-      }
-    }
-  }
-  return pairs;
+  const auto fits = [&](const Contract& both) {
+    const Expectation e = Expect(both, image, index, before);
+    // What is taken from memory that is nobody's could be anything.
+    return e.unsettled.empty() && e.outside_writes == 0 &&
+           oracle::Matches(both, image, index, before, e, after);
+  };
+  return PairsThat(fits, step.kernel, *changes);
 }
 
 // ---- decode
 
-// Whether every row is right for it, and it settles what is wrong.
-bool FitsAllRows(const DecodeExpectation& e, const DecodeExpectation& declared,
-                 const oracle::ObservedRows& rows) {
-  if (e.outside_reads > 0) return false;
+// Elements in a fixed order: whether each is as the expectation settles it.
+std::vector<bool> Settled(const DecodeExpectation& e,
+                          const oracle::ObservedRows& rows) {
+  std::vector<bool> settled;
   for (std::int64_t row = 0; row < e.rows(); ++row) {
-    if (!rows.RowMatches(e, row)) return false;
     const auto r = static_cast<std::size_t>(row);
-    if (!rows.LseMatches(declared, row) && std::isinf(e.lse_bound[r])) {
-      return false;
-    }
     for (int c = 0; c < kDecodeColumns; ++c) {
       const std::size_t at = r * kDecodeColumns + static_cast<std::size_t>(c);
-      if (std::isinf(e.out_bound[at]) &&
-          !DecodeOutMatches(declared, static_cast<std::int64_t>(at),
-                            rows.Out(row, c))) {
-        return false;
-      }
+      settled.push_back(
+          !std::isinf(e.out_bound[at]) &&
+          DecodeOutMatches(e, static_cast<std::int64_t>(at), rows.Out(row, c)));
     }
+    settled.push_back(!std::isinf(e.lse_bound[r]) && rows.LseMatches(e, row));
   }
-  return true;
+  return settled;
+}
+
+// The same of what the declared contract forbids.
+std::vector<bool> Right(const DecodeExpectation& e,
+                        const oracle::ObservedRows& rows) {
+  std::vector<bool> right;
+  for (std::int64_t row = 0; row < e.rows(); ++row) {
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      right.push_back(
+          DecodeOutMatches(e, row * kDecodeColumns + c, rows.Out(row, c)));
+    }
+    right.push_back(rows.LseMatches(e, row));
+  }
+  return right;
 }
 
 std::vector<Pair> DecodePairs(const Contract& contract, const CaseImage& image,
@@ -180,46 +180,28 @@ std::vector<Pair> DecodePairs(const Contract& contract, const CaseImage& image,
   const oracle::ObservedRows rows(image.steps[static_cast<std::size_t>(index)],
                                   observed);
   if (!rows.well_formed()) return {};
-  const DecodeExpectation declared =
-      ExpectDecode(contract, image, index, before);
-  std::vector<Change> all = RuleChanges(contract, Kernel::kDecode);
-  for (oracle::DecodeFault& fault :
-       oracle::DecodeFaults(contract, image, index)) {
-    Change change;
-    change.key = std::move(fault.key);
-    change.words = std::move(fault.cause);
-    change.contract = contract;
-    change.options = fault.options;
-    all.push_back(std::move(change));
-  }
-  for (Change& change : all) {
-    if (DecodesApart(declared, ExpectDecode(change.contract, image, index,
-                                            before, change.options))) {
-      changes->push_back(std::move(change));
+  const std::vector<bool> right =
+      Right(ExpectDecode(contract, image, index, before), rows);
+  for (Change& change : RuleChanges(contract, Kernel::kDecode)) {
+    const std::vector<bool> other =
+        Settled(ExpectDecode(change.contract, image, index, before), rows);
+    bool any = false;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      if (right[i]) continue;
+      change.explains.push_back(other[i]);
+      any |= other[i];
     }
+    if (any) changes->push_back(std::move(change));
   }
-  std::vector<Pair> asked;
-  for (std::size_t i = 0; i < changes->size(); ++i) {
-    for (std::size_t j = i + 1; j < changes->size(); ++j) {
-      const Change& a = (*changes)[i];
-      const Change& b = (*changes)[j];
-      // Rules come first: of two faults the options would have to be joined.
-      if (!a.field.empty() && a.field != b.field) asked.push_back({i, j});
+  const auto fits = [&](const Contract& both) {
+    const DecodeExpectation e = ExpectDecode(both, image, index, before);
+    if (e.outside_reads > 0) return false;
+    for (std::int64_t row = 0; row < e.rows(); ++row) {
+      if (!rows.RowMatches(e, row)) return false;
     }
-  }
-  if (asked.size() > kMostDecodePairs) return {};
-  std::vector<Pair> pairs;
-  for (const auto& [i, j] : asked) {
-    const Change& a = (*changes)[i];
-    const Change& b = (*changes)[j];
-    const auto both = Both(a, b, Kernel::kDecode);
-    if (both.has_value() &&
-        FitsAllRows(ExpectDecode(*both, image, index, before, b.options),
-                    declared, rows)) {
-      pairs.push_back({i, j});
-    }
-  }
-  return pairs;
+    return true;
+  };
+  return PairsThat(fits, Kernel::kDecode, *changes);
 }
 
 // ---- what the pairs have in common

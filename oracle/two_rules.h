@@ -14,10 +14,10 @@ namespace mlafuzz {
 // Two faults that show in one call. `why` is what Diagnose() says of the check;
 // where that is a cause, of which a prediction follows, or the call did not end
 // as it should, there is nothing to ask for. Else every pair of contract fields
-// (of decodes, also of a field and a fault of oracle/decode/faults.h) is
-// changed at once, of those that change what is wrong. A pair explains the call
-// if it predicts every byte that came back (of decodes, every value within its
-// bound), without a byte from memory that is nobody's.
+// is asked of which each, changed alone, foretells a part of what is wrong that
+// the other does not, and both parts are all. A pair explains the call if the
+// contract with both changed predicts every byte that came back (of decodes,
+// every value within its bound), without a byte from memory that is nobody's.
 //
 // Several pairs may: of each of the two the best comes first, the others are
 // its `also`. None where they do not fall into two such sides (A with B, but C

@@ -35,8 +35,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a campaign's time with findings, what is kept for rerunning and minimising
-// them, and behind that for their reproducers.
+// Of a campaign's time with findings, what is kept for settling, rerunning and
+// minimising them, and behind that for their reproducers.
 constexpr double kFollowUpShare = 0.25;
 constexpr double kReproduceShare = 0.1;
 // What the reproducers of one finding take: two builds and six runs.
@@ -138,7 +138,8 @@ class Campaign {
     if (!options_.follow_up || result_.findings.empty()) return all;
     return all -
            std::min(kFollowUpShare * options_.seconds,
-                    options_.minimize_seconds *
+                    (options_.minimize_seconds +
+                     (options_.settle ? options_.settle_seconds : 0)) *
                         static_cast<double>(result_.findings.all().size())) -
            ReproduceSeconds();
   }

@@ -406,7 +406,7 @@ void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
     filter_.IsNew(first.kernel, first.property, KeysOf(failures[cause.which]));
     if (cause.what == StepCause::kRecord) record(cause.which);
     // The other of two faults is one of its own, and may never show alone.
-    const std::string& beside = failures[cause.which].beside();
+    const std::string beside = failures[cause.which].beside();
     for (std::size_t i = 0; !beside.empty() && i < failures.size(); ++i) {
       if (of[i] != of[cause.which] || failures[i].key() != beside) continue;
       if (filter_.IsNew(first.kernel, first.property, KeysOf(failures[i]))) {
