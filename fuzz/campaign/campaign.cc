@@ -18,6 +18,7 @@
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/fleet.h"
 #include "fuzz/campaign/followup.h"
+#include "fuzz/campaign/met.h"
 #include "fuzz/campaign/observe.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/out_folder.h"
@@ -34,8 +35,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of a campaign's time with findings, what is kept for rerunning and minimising
-// them, and behind that for their reproducers.
+// Of a campaign's time with findings, what is kept for settling, rerunning and
+// minimising them, and behind that for their reproducers.
 constexpr double kFollowUpShare = 0.25;
 constexpr double kReproduceShare = 0.1;
 // What the reproducers of one finding take: two builds and six runs.
@@ -100,7 +101,13 @@ class Campaign {
       SettleCauses(sooner, result_.findings, progress_);
     }
     if (options_.follow_up && result_.error.empty()) {
-      FollowUp(sooner, result_.findings.all(), &result_.totals, progress_);
+      std::vector<Finding> met;
+      FollowUp(sooner, result_.findings.all(), &result_.totals, progress_,
+               &met);
+      if (options_.settle) {
+        AddWhatWasMet(sooner, std::move(met), result_.findings.all(),
+                      &result_.totals, progress_);
+      }
       ObserveFindings(options_, result_.findings.all(), progress_);
       if (!LibraryHasChanged()) {
         MakeReproducers(options_, result_.findings.all(), progress_);
@@ -131,7 +138,8 @@ class Campaign {
     if (!options_.follow_up || result_.findings.empty()) return all;
     return all -
            std::min(kFollowUpShare * options_.seconds,
-                    options_.minimize_seconds *
+                    (options_.minimize_seconds +
+                     (options_.settle ? options_.settle_seconds : 0)) *
                         static_cast<double>(result_.findings.all().size())) -
            ReproduceSeconds();
   }

@@ -57,6 +57,12 @@ void SetCauses(const CauseKeys& causes, Failure& failure) {
                                      causes.possible.end());
 }
 
+// Whether the finding's own case shows another fault as well, and `other` does
+// not.
+bool ShowsTwo(const Failure& failure, const Failure& other) {
+  return !failure.beside().empty() && other.beside().empty();
+}
+
 // Too many cases fail otherwise for what its own case claims: what was seen is
 // left.
 void Withdraw(const SettleResult& result, Finding& finding) {
@@ -117,7 +123,8 @@ bool FindingSet::Settle(std::size_t number, const SettleResult& result,
   const CauseKeys causes(result.causes().begin(), result.causes().end());
   const bool renames = finding.failure.key() != causes[0];
   const bool replaces = !result.case_binary().empty() &&
-                        (renames || IsRelation(finding.failure.property()));
+                        (renames || IsRelation(finding.failure.property()) ||
+                         ShowsTwo(finding.failure, result.failure()));
   if (replaces) {
     finding.failure = result.failure();
     finding.case_binary = result.case_binary();

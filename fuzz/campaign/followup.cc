@@ -122,7 +122,7 @@ bool NowAndThen(const Finding& finding) {
 // Findings of a kernel that are wrong now and then are one: what their cases
 // look like says nothing of the reason.
 void JoinNowAndThen(const CampaignOptions& options,
-                    std::vector<Finding>& findings) {
+                    std::vector<Finding>& findings, Progress& progress) {
   if (options.other.has_value()) return;
   std::vector<Finding> joined;
   for (Finding& finding : findings) {
@@ -133,11 +133,14 @@ void JoinNowAndThen(const CampaignOptions& options,
     RemoveFinding(options, finding.id);
     const std::string& kernel = finding.failure.kernel();
     const std::string key = absl::StrCat(kernel, "/now-and-then");
-    if (std::any_of(joined.begin(), joined.end(), [&key](const Finding& f) {
-          return f.failure.key() == key;
-        })) {
+    const auto known = std::find_if(
+        joined.begin(), joined.end(),
+        [&key](const Finding& f) { return f.failure.key() == key; });
+    if (known != joined.end()) {
+      progress.Joined(finding.id, *known);
       continue;
     }
+    const std::string was = finding.id;
     Failure& failure = finding.failure;
     failure.set_cause(absl::StrCat(
         "the ", kernel, " is wrong now and then: the case alone, in a fresh ",
@@ -150,6 +153,7 @@ void JoinNowAndThen(const CampaignOptions& options,
     finding.id = FindingId(key);
     finding.case_file = SaveCase(options, finding, "case", finding.case_binary);
     SaveExplanation(options, finding);
+    progress.Joined(was, finding);
     joined.push_back(std::move(finding));
   }
   findings = std::move(joined);
@@ -167,7 +171,7 @@ WatchdogLimits DeathLimits(const CampaignOptions& options) {
 }
 
 void MinimizeOne(const CampaignOptions& options, double seconds,
-                 Finding& finding) {
+                 Finding& finding, std::vector<Finding>* met) {
   WorkRequest request = RequestFor(options, WorkRequest::MINIMIZE);
   request.add_cases(finding.case_binary);
   request.set_cause(finding.key_of_case());
@@ -191,6 +195,16 @@ void MinimizeOne(const CampaignOptions& options, double seconds,
   if (!result->reproduced()) {
     note("the case alone does not fail like this");
     return;
+  }
+  for (const MinimizeResult::Other& other : result->others()) {
+    if (met == nullptr || flaky) break;
+    Finding& one = met->emplace_back();
+    one.failure = other.failure();
+    one.case_binary = other.case_binary();
+    one.executions_to_find = finding.executions_to_find;
+    one.cases_to_find = finding.cases_to_find;
+    one.seconds_to_find = finding.seconds_to_find;
+    one.cpu_seconds_to_find = finding.cpu_seconds_to_find;
   }
   // All tries were calls of one process: does it take those before it?
   const auto run =
@@ -222,7 +236,7 @@ double MinimizeSeconds(const CampaignOptions& options, std::size_t findings) {
 }  // namespace
 
 void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
-              Totals* totals, Progress& progress) {
+              Totals* totals, Progress& progress, std::vector<Finding>* met) {
   // All reruns first: how reliable a finding is says more than how small.
   for (Finding& finding : findings) {
     if (const std::string over = Over(options); !over.empty()) {
@@ -234,7 +248,7 @@ void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
     progress.FollowUp(finding, "rerunning");
     Rerun(options, finding, totals);
   }
-  JoinNowAndThen(options, findings);
+  JoinNowAndThen(options, findings, progress);
   std::size_t minimised = 0;
   for (std::size_t i = 0; i < findings.size(); ++i) {
     Finding& finding = findings[i];
@@ -248,8 +262,8 @@ void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
       continue;
     }
     progress.FollowUp(finding, "minimising");
-    MinimizeOne(options, MinimizeSeconds(options, findings.size() - i),
-                finding);
+    MinimizeOne(options, MinimizeSeconds(options, findings.size() - i), finding,
+                met);
   }
   progress.FollowUpDone();
 }

@@ -19,9 +19,10 @@ inline constexpr std::size_t kMostMinimised = 16;
 // does not fail the same way each time, with the company in which it came) and
 // minimised, keeping its cause; what a fresh process does not confirm is no
 // minimal case. A signal or options.limits.until ends this; what is not done is
-// said in `note`.
+// said in `note`. `met`, if not null, gets the failures by other causes that
+// smaller cases showed on the way (fuzz/campaign/met.h).
 void FollowUp(const CampaignOptions& options, std::vector<Finding>& findings,
-              Totals* totals, Progress& progress);
+              Totals* totals, Progress& progress, std::vector<Finding>* met);
 
 }  // namespace mlafuzz
 

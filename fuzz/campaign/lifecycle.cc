@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
@@ -223,12 +224,18 @@ absl::Status Lifecycle::Take(const std::string& targets,
   cause.news = "new";
   const std::string stem = FindingId(seen.key);
   cause.id = stem;
-  for (int n = 2; std::any_of(
-           causes_.begin(), causes_.end(),
-           [&cause](const KnownCause& other) { return other.id == cause.id; });
-       ++n) {
+  // A folder of that name without cause.json is nobody's: it stays, and this
+  // cause gets another.
+  const auto is_taken = [&](const std::string& id) {
+    std::error_code ignored;
+    return std::any_of(
+        std::begin(kStages), std::end(kStages), [&](const Stage stage) {
+          return fs::exists(absl::StrCat(out_, "/", StageName(stage), "/", id),
+                            ignored);
+        });
+  };
+  for (int n = 2; is_taken(cause.id); ++n)
     cause.id = absl::StrCat(stem, "-", n);
-  }
   const std::string made = absl::StrCat(out_, "/", StageName(Stage::kCrashing),
                                         "/", kUnfinished, cause.id);
   if (absl::Status s = AddExamples(made, seen.cases); !s.ok()) return s;

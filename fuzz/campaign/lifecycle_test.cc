@@ -208,6 +208,22 @@ TEST(Lifecycle, RefusesADamagedCauseByName) {
 }
 
 // A folder that was being made is none, and what is no cause stays.
+// A folder whose cause.json somebody removed: left alone, and no obstacle.
+TEST(Lifecycle, TakesAnotherNameBesideAFolderOfNobody) {
+  const std::string out = Folder("nobody");
+  const std::string old = out + "/crashing/writer-tail-tail-unchanged";
+  fs::create_directories(old + "/examples");
+  auto lifecycle = Lifecycle::Open(out);
+  ASSERT_TRUE(lifecycle.ok()) << lifecycle.status();
+  const absl::Status updated =
+      lifecycle->Update("--target=lib:x", "2026-11-30", {kSeen});
+  ASSERT_TRUE(updated.ok()) << updated;
+  ASSERT_EQ(lifecycle->causes().size(), 1u);
+  EXPECT_EQ(lifecycle->causes()[0].id, "writer-tail-tail-unchanged-2");
+  EXPECT_TRUE(fs::exists(old));
+  EXPECT_FALSE(fs::exists(old + "/cause.json"));
+}
+
 TEST(Lifecycle, ForgetsWhatWasNotFinished) {
   const std::string out = Folder("unfinished");
   const std::string half = out + "/crashing/.new-writer-tail/examples";

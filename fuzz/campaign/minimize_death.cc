@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "corpus/codec.h"
 #include "fuzz/campaign/signals.h"
+#include "fuzz/worker/minimize_log.h"
 
 namespace mlafuzz {
 namespace {
@@ -41,6 +44,16 @@ absl::StatusOr<MinimizeResult> MinimizeDeath(
   const std::string cause = request.cause();
   // A hang that has been seen is known to be one: no second look.
   limits.patient = false;
+  // A try that is under way then ends with it.
+  limits.until = end;
+  std::unique_ptr<MinimizeLog> log;
+  if (!request.minimize_log().empty()) {
+    auto opened = MinimizeLog::Open(request.minimize_log(), NumberOf(request));
+    if (!opened.ok()) return opened.status();
+    log = *std::move(opened);
+    request.clear_minimize_log();
+  }
+  std::uint64_t best = request.cases(0).size();
   // Why a try was none: what is not tried is not known to live.
   absl::Status cut = absl::OkStatus();
   const auto still_dies = [&](const Case& c) {
@@ -48,10 +61,19 @@ absl::StatusOr<MinimizeResult> MinimizeDeath(
     if (StopSignals() > 0) cut = absl::CancelledError("stopped by a signal");
     if (Clock::now() >= end) cut = absl::CancelledError("the time was up");
     if (!cut.ok()) return false;
-    request.set_cases(0, CanonicalBinary(c));
+    const std::uint64_t hash = CaseHash(c);
+    if (log != nullptr) {
+      if (const auto known = log->Find(hash); known.has_value()) return *known;
+    }
+    const std::string binary = CanonicalBinary(c);
+    request.set_cases(0, binary);
     const auto runs = RunInWorkers(engine, request, kernels_under_test, limits);
     cut = runs.status();
-    return runs.ok() && !runs->empty() && Dies((*runs)[0], cause);
+    if (!runs.ok()) return false;
+    const bool dies = !runs->empty() && Dies((*runs)[0], cause);
+    if (dies) best = std::min<std::uint64_t>(best, binary.size());
+    if (log != nullptr) cut = log->Append(hash, dies, best);
+    return dies;
   };
   MinimizeResult result;
   result.set_reproduced(still_dies(*start));

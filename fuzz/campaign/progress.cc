@@ -113,6 +113,14 @@ void Progress::Announce(const Finding& finding) {
   std::fflush(stdout);
 }
 
+void Progress::Joined(const std::string& id, const Finding& into) {
+  if (options_.quiet || id == into.id) return;
+  ClearLine();
+  std::printf("FINDING %s is %s now\n        %s\n", id.c_str(), into.id.c_str(),
+              ReplayCommand(options_, into).c_str());
+  std::fflush(stdout);
+}
+
 void Progress::FollowUp(const Finding& finding, const char* what) {
   if (options_.quiet || !terminal_) return;
   ClearLine();

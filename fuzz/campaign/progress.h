@@ -20,6 +20,9 @@ class Progress {
   void Show(double seconds, const Totals& totals, const FindingSet& findings);
   void Finish(double seconds, const Totals& totals, const FindingSet& findings);
   void Announce(const Finding& finding);
+  // One that was announced as `id` has turned out to be `into`: its folder,
+  // and the command that was printed with it, are no more.
+  void Joined(const std::string& id, const Finding& into);
   void FollowUp(const Finding& finding, const char* what);
   void FollowUpDone() { ClearLine(); }
 

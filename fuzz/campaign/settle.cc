@@ -1,6 +1,7 @@
 #include "fuzz/campaign/settle.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +19,8 @@ namespace {
 
 // Joins what nothing explains; the cases of what was joined go to the folder of
 // the finding that stays.
-void KeepShapes(const CampaignOptions& options,
-                std::vector<Finding>& findings) {
+void KeepShapes(const CampaignOptions& options, std::vector<Finding>& findings,
+                Progress& progress) {
   for (const Finding& gone : JoinUnexplained(findings)) {
     for (Finding& finding : findings) {
       for (Finding::Shape& shape : finding.shapes) {
@@ -29,6 +30,7 @@ void KeepShapes(const CampaignOptions& options,
         shape.case_file =
             SaveCase(options, finding, absl::StrCat("shape-", gone.id),
                      gone.case_binary);
+        progress.Joined(gone.id, finding);
       }
     }
     RemoveFinding(options, gone.id);
@@ -41,7 +43,7 @@ void KeepShapes(const CampaignOptions& options,
 }  // namespace
 
 void SettleCauses(const CampaignOptions& options, FindingSet& findings,
-                  Progress& progress) {
+                  Progress& progress, const std::vector<std::string>& others) {
   if (options.other.has_value()) return;
   std::size_t settled = 0;
   for (std::size_t i = 0; i < findings.all().size(); ++i) {
@@ -60,6 +62,7 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
     for (std::size_t j = 0; j < findings.all().size(); ++j) {
       if (j != i) request.add_other_findings(findings.all()[j].failure.key());
     }
+    for (const std::string& other : others) request.add_other_findings(other);
     request.set_by_relation(IsRelation(finding.failure.property()));
     request.set_seed(options.seed);
     request.set_seconds(std::min(options.settle_seconds, left));
@@ -75,10 +78,17 @@ void SettleCauses(const CampaignOptions& options, FindingSet& findings,
     SaveExplanation(options, named);
     progress.Announce(named);
   }
+  std::map<std::string, std::string> keys;  // by id
+  for (const Finding& finding : findings.all()) {
+    keys[finding.id] = finding.failure.key();
+  }
   for (const std::string& id : findings.MergeAlike()) {
     RemoveFinding(options, id);
+    for (const Finding& finding : findings.all()) {
+      if (finding.failure.key() == keys[id]) progress.Joined(id, finding);
+    }
   }
-  KeepShapes(options, findings.all());
+  KeepShapes(options, findings.all(), progress);
   progress.FollowUpDone();
 }
 

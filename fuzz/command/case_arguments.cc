@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <system_error>
 
@@ -53,6 +54,17 @@ void ReadOne(const std::string& path, CaseArguments& all) {
   all.cases.push_back({shown, *c, bytes->size()});
 }
 
+// Whether it is what a campaign, or a person, puts beside cases.
+bool StandsBeside(const std::string& file) {
+  static constexpr const char* kNames[] = {
+      "explanation.txt",    "cause.json", "repro.cc", "repro.cu",   "repro.py",
+      "regression_test.cc", ".gitkeep",   "BUILD",    "BUILD.bazel"};
+  const fs::path path(file);
+  return path.extension() == ".md" ||
+         std::any_of(std::begin(kNames), std::end(kNames),
+                     [&](const char* name) { return path.filename() == name; });
+}
+
 }  // namespace
 
 CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
@@ -94,12 +106,7 @@ CaseArguments ReadCaseArguments(const std::vector<std::string>& paths) {
     }
     std::sort(files.begin(), files.end());
     for (const std::string& file : files) {
-      // What a campaign, or a person, puts beside cases.
-      if (fs::path(file).filename() == "explanation.txt" ||
-          fs::path(file).extension() == ".md" ||
-          fs::path(file).filename() == ".gitkeep") {
-        continue;
-      }
+      if (StandsBeside(file)) continue;
       ReadOne(file, all);
     }
   }

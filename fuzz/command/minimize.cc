@@ -2,12 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -18,6 +22,7 @@
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/minimize_death.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/case_arguments.h"
@@ -79,17 +84,47 @@ bool IsDeath(const Failure& failure) {
          failure.verdict() == "oom";
 }
 
+// The failure by which most of the failing runs may be explained; of several
+// the first. A flaky case that once failed otherwise is not minimised for that.
+const Failure& MostSeen(const std::vector<CaseRun>& failing) {
+  const Failure* best = nullptr;
+  int most = 0;
+  for (const CaseRun& run : failing) {
+    for (const Failure& failure : run.failures()) {
+      int seen = 0;
+      for (const CaseRun& other : failing) {
+        seen += std::any_of(other.failures().begin(), other.failures().end(),
+                            [&failure](const Failure& f) {
+                              return Explains(f, failure.key());
+                            });
+      }
+      if (seen <= most) continue;
+      most = seen;
+      best = &failure;
+    }
+  }
+  return *best;
+}
+
+void Say(const Failure& failure) {
+  std::printf("%s %s in %s: %s\n", failure.kernel().c_str(),
+              failure.verdict().c_str(), failure.property().c_str(),
+              failure.cause().c_str());
+  std::fflush(stdout);
+}
+
 absl::StatusOr<Reliability> HowReliable(const Engine& engine,
                                         const WorkRequest& request,
                                         const std::vector<std::string>& kernels,
                                         const WatchdogLimits& limits) {
   Reliability seen;
+  std::vector<CaseRun> failing;
   for (int i = 0; i < kRuns; ++i) {
     WorkRequest run = request;
     run.set_mode(WorkRequest::RUN);
     const auto runs = RunInWorkers(engine, std::move(run), kernels, limits);
     // Stopped, but it was seen to fail: whoever goes on says how far it came.
-    if (absl::IsCancelled(runs.status()) && seen.failed > 0) break;
+    if (absl::IsCancelled(runs.status()) && !failing.empty()) break;
     if (!runs.ok()) return runs.status();
     const CaseRun& one = (*runs)[0];
     if (!one.error().empty()) return absl::InvalidArgumentError(one.error());
@@ -98,26 +133,27 @@ absl::StatusOr<Reliability> HowReliable(const Engine& engine,
       seen.informative |= line.verdict() == "pass";
     }
     if (one.failures().empty()) continue;
-    if (seen.failed == 0) {
-      seen.failure = one.failures(0);
-      // At once: all that follows may take long.
-      std::printf("%s %s in %s: %s\n", seen.failure.kernel().c_str(),
-                  seen.failure.verdict().c_str(),
-                  seen.failure.property().c_str(),
-                  seen.failure.cause().c_str());
-      std::fflush(stdout);
-    }
-    bool alike = false;
-    for (const Failure& failure : one.failures()) {
-      alike |= Explains(failure, seen.failure.key());
-    }
+    // At once: all that follows may take long.
+    if (failing.empty()) Say(one.failures(0));
+    failing.push_back(one);
+    // A hang that hung once more does so always.
+    if (one.failures(0).verdict() == "hang") break;
+  }
+  if (failing.empty()) return seen;
+  seen.failure = MostSeen(failing);
+  if (failing[0].failures(0).key() != seen.failure.key()) {
+    std::printf("more often: ");
+    Say(seen.failure);
+  }
+  for (const CaseRun& run : failing) {
+    const bool alike = std::any_of(
+        run.failures().begin(), run.failures().end(),
+        [&](const Failure& f) { return Explains(f, seen.failure.key()); });
     if (alike) {
       ++seen.failed;
     } else {
-      seen.others.push_back(one.failures(0).key());
+      seen.others.push_back(run.failures(0).key());
     }
-    // A hang that hung once more does so always.
-    if (seen.failure.verdict() == "hang") break;
   }
   return seen;
 }
@@ -144,12 +180,17 @@ int Run(const Arguments& arguments, const std::string&) {
       return error(s.message());
     }
   }
+  // Of a folder, a campaign's say, much is no case.
+  std::error_code ignored;
+  if (const std::string& typed = arguments.positional()[0];
+      std::filesystem::is_directory(CallersPath(typed), ignored)) {
+    return error(absl::StrCat(ShownLine(typed),
+                              " is a folder; name one case: a campaign's are "
+                              "findings/ID/case.txtpb below its --out"));
+  }
   const CaseArguments cases = ReadCaseArguments(arguments.positional());
   for (const std::string& e : cases.errors) UsageError(e);
-  if (cases.cases.size() != 1) {
-    return cases.errors.empty() ? error("needs one case, not a folder of them")
-                                : kExitUsage;
-  }
+  if (cases.cases.size() != 1) return kExitUsage;
   CatchStopSignals();
   const std::string binary = CanonicalBinary(cases.cases[0].message);
   const Layout layout =
@@ -202,31 +243,24 @@ int Run(const Arguments& arguments, const std::string&) {
   const std::string log = out.empty() ? absl::StrCat(scratch->path(), "/tries")
                                       : absl::StrCat(out, ".tries");
   const MinimizeState before = ReadMinimizeState(log);
+  request.set_minimize_log(log);
+  if (before.tries > 0) {
+    std::printf("going on after %d tries that %s holds\n",
+                static_cast<int>(before.tries), ShownPath(log).c_str());
+    std::fflush(stdout);
+  }
+  const LogWatch watch(log);
   absl::StatusOr<MinimizeResult> result = absl::UnknownError("");
   if (IsDeath(seen->failure)) {
     limits.case_seconds = kHangSeconds;
-    std::uint64_t shown = 0;
-    result =
-        MinimizeDeath(*engine, request, *kernels, limits,
-                      [&shown](const MinimizeProgress& now) {
-                        if (now.tries < shown + 20) return;
-                        shown = now.tries;
-                        ShowProgress({now.tries, now.since_success, now.bytes});
-                      });
+    result = MinimizeDeath(*engine, request, *kernels, limits, {});
   } else {
-    request.set_minimize_log(log);
-    if (before.tries > 0) {
-      std::printf("going on after %d tries that %s holds\n",
-                  static_cast<int>(before.tries), ShownPath(log).c_str());
-      std::fflush(stdout);
-    }
-    const LogWatch watch(log);
     result = MinimizeInWorker(*engine, request, limits);
   }
   if (!result.ok()) {
     const MinimizeState now = ReadMinimizeState(log);
-    const bool stopped =
-        absl::IsCancelled(result.status()) && StopSignals() > 0;
+    // By a signal, or by the time before it was seen to die once more.
+    const bool stopped = absl::IsCancelled(result.status());
     // A log that was refused holds nothing of this case.
     const bool kept =
         !out.empty() && now.tries > 0 && (stopped || now.tries > before.tries);
@@ -235,7 +269,8 @@ int Run(const Arguments& arguments, const std::string&) {
     if (!stopped) {
       return error(absl::StrCat(result.status().message(), resume));
     }
-    std::printf("stopped by a signal after %d tries, at %d bytes of %d%s\n",
+    std::printf("%s after %d tries, at %d bytes of %d%s\n",
+                StopSignals() > 0 ? "stopped by a signal" : "the time was up",
                 static_cast<int>(now.tries),
                 static_cast<int>(now.bytes > 0 ? now.bytes : binary.size()),
                 static_cast<int>(binary.size()), resume);
@@ -252,8 +287,11 @@ int Run(const Arguments& arguments, const std::string&) {
               static_cast<int>(binary.size()),
               static_cast<int>(result->case_binary().size()),
               StopSignals() > 0 && result->exhausted()
-                  ? "; stopped by a signal: this is the smallest so far; "
-                    "minimise it to go on"
+                  ? out.empty()
+                        ? "; stopped by a signal: this is the smallest so far; "
+                          "minimise it to go on"
+                        : "; stopped by a signal: this is the smallest so far; "
+                          "run the same again to go on"
               : result->exhausted()
                   ? "; not at its end: run the same with a longer --time"
                   : "");

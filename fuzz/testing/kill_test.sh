@@ -14,7 +14,7 @@ cd "${BUILD_WORKING_DIRECTORY}" || exit 2
 failed=0
 RANDOM=7
 campaign=(campaign --target=mutant:nope-stale-tail --kernels=writer
-  --flavour=plain --seed=3 --cases=4000 --out=out)
+  --flavour=plain --seed=3 --cases=300 --minimize-seconds=5 --out=out)
 
 # What is published under out: every file whole, every cause once, none that
 # was known gone. Prints the causes.
@@ -85,6 +85,7 @@ for ((i = 0; i < moments; ++i)); do
   kill -KILL "${pid}" 2> /dev/null
   wait "${pid}" 2> /dev/null
   known="$(check "${known}")" || { echo "after ${at} ms"; failed=1; }
+  echo "killed after ${at} ms, ${known:-nothing} is known"
 done
 "${mlafuzz}" "${campaign[@]}" > log 2>&1
 code=$?

@@ -56,6 +56,11 @@ one_line 2 '^mlafuzz: minimize: --out: folder is a folder; name a file$' \
   no-such-case "${plain[@]}" --out=folder
 one_line 2 '^mlafuzz: minimize: --out: none is not a folder; make it, or ' \
   no-such-case "${plain[@]}" --out=none/small.txtpb
+# One error of a folder, whatever is in it.
+cp "${work}/hang.txtpb" "${work}/indexer.txtpb" "${work}/folder"
+echo '{}' > "${work}/folder/report.json"
+one_line 2 '^mlafuzz: minimize: folder is a folder; name one case: ' \
+  folder "${plain[@]}"
 if [[ "$(id -u)" != 0 ]]; then
   mkdir -m 555 "${work}/closed"
   one_line 2 '^mlafuzz: minimize: --out: nothing can be written into closed: ' \
@@ -112,6 +117,20 @@ stop '^20 tries|^[2-9][0-9] tries' \
 "${mlafuzz}" replay small.txtpb "${hang[@]:1}" > "${work}/said" 2>&1
 grep -q 'convert hang' "${work}/said" \
   || { echo "FAILED: it does not hang: $(cat "${work}/said")"; failed=1; }
+# The same again goes on after what was tried.
+[[ -s "${work}/small.txtpb.tries" ]] \
+  || { echo "FAILED: what was tried of a hang is lost"; failed=1; }
+stop 'going on after [2-9][0-9] tries' \
+  'stopped by a signal' "${hang[@]}" --out=small.txtpb
+# And no try outlives the time.
+begin="${SECONDS}"
+"${mlafuzz}" minimize "${hang[@]}" --time=3s > "${work}/said" 2>&1
+code=$?
+# Of it a look that says how the case fails, two seconds here, is no part.
+((code == 1 && SECONDS - begin <= 12)) \
+    && grep -Eq 'not at its end|the time was up after' "${work}/said" \
+  || { echo "FAILED: --time=3s: $((SECONDS - begin)) s: $(cat "${work}/said")"
+       failed=1; }
 # At once: before a second look at it. So of a failure that no process dies of.
 stop 'hang in ' 'stopped by a signal after 0 tries, at ' "${hang[@]}"
 stop 'fail in ' 'stopped by a signal after 0 tries, at ' hang.txtpb \

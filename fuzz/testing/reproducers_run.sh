@@ -59,7 +59,9 @@ for folder in src/*/; do
   else
     verdict=BAD bad=$((bad + 1))
   fi
-  echo "${verdict} ${name}: $(cat "${folder}cause.txt"): wrong ${wrong}, right ${right}"
+  echo "${verdict} ${name}: $(cat "${folder}cause.txt"): wrong ${wrong}" \
+    "($(tail -n 1 "logs/${name}.repro.run")), right ${right}" \
+    "($(tail -n 1 "logs/${name}.right.run"))"
   if [[ "${verdict}" == BAD ]]; then
     head -n 3 "logs/${name}.repro.run" "logs/${name}.right.run"
   fi

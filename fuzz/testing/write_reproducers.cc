@@ -3,14 +3,16 @@
 //
 //     write_reproducers FOLDER [MOST]
 //
-// writes FOLDER/NAME/repro.cu, right.cu and cause.txt for up to MOST wrong
-// kernels, as many of each family as of the others.
+// writes FOLDER/NAME/repro.cu, right.cu, case.txtpb, cause.txt, words.txt (the
+// cause's sentence) and targets.txt (the wrong one, the right one) for up to
+// MOST wrong kernels, as many of each family as of the others.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -29,9 +31,10 @@
 namespace mlafuzz {
 namespace {
 
-// What the call of the smallest case had to leave behind, and what it did.
+// What the call of the smallest case had to leave behind, and what it did;
+// `words` gets the cause's sentence.
 Evidence EvidenceFor(const LedgerEntry& entry, const Case& c,
-                     const std::string& cause) {
+                     const std::string& cause, std::string* words) {
   const auto targets = MakeTargetSet(entry.target);
   const std::unique_ptr<Executor> executor = MakeHostExecutor();
   CaseChecker checker(*targets, *executor);
@@ -41,7 +44,9 @@ Evidence EvidenceFor(const LedgerEntry& entry, const Case& c,
   if (!checker.CheckCase(c, {}, &result).ok()) return none;
   for (const Check& check : result.checks) {
     if (!IsFailure(check.verdict)) continue;
-    if (CauseKey(check, checker.Why(result, check)) != cause) continue;
+    const Diagnosis why = checker.Why(result, check);
+    if (CauseKey(check, why) != cause) continue;
+    *words = why.cause;
     const auto step = static_cast<std::size_t>(check.step);
     const Kernel kernel = result.image.steps[step].kernel;
     return EvidenceOf(*checker.contracts()[static_cast<std::size_t>(kernel)],
@@ -66,7 +71,8 @@ std::string Write(const LedgerEntry& entry, const std::string& folder) {
   const Case minimal = twin.Minimal(failing.cause, failing.rich);
   // The device has a schedule of its own.
   if (minimal.schedule() != 0) return "it takes a certain schedule of lanes";
-  const Evidence evidence = EvidenceFor(entry, minimal, failing.cause);
+  std::string words;
+  const Evidence evidence = EvidenceFor(entry, minimal, failing.cause, &words);
   ReproducerText text;
   text.id = entry.target.substr(7);
   text.cause = failing.cause;
@@ -84,9 +90,17 @@ std::string Write(const LedgerEntry& entry, const std::string& folder) {
       return std::string(s.message());
     }
   }
-  return std::string(
-      WriteFileAtomically(folder + "/cause.txt", failing.cause + "\n")
-          .message());
+  const std::pair<const char*, std::string> files[] = {
+      {"case.txtpb", text.case_text},
+      {"targets.txt", absl::StrCat(entry.target, " ", entry.right, "\n")},
+      {"words.txt", words + "\n"},
+      {"cause.txt", failing.cause + "\n"}};
+  for (const auto& [name, bytes] : files) {
+    absl::Status s =
+        WriteFileAtomically(absl::StrCat(folder, "/", name), bytes);
+    if (!s.ok()) return std::string(s.message());
+  }
+  return "";
 }
 
 int Main(const std::string& folder, std::size_t most) {

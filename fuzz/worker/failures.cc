@@ -6,12 +6,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "oracle/two_rules.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
-Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
-                        const Check& check, bool explain) {
-  const Diagnosis why = checker.Why(result, check);
+namespace {
+
+Failure Describe(const CaseChecker& checker, const CaseResult& result,
+                 const Check& check, const Diagnosis& why, bool explain) {
   Failure failure;
   failure.set_kernel(KernelName(check.kernel));
   failure.set_property(check.property);
@@ -35,6 +37,34 @@ Failure DescribeFailure(const CaseChecker& checker, const CaseResult& result,
   return failure;
 }
 
+}  // namespace
+
+std::optional<std::array<Diagnosis, 2>> TwoRulesOf(const CaseChecker& checker,
+                                                   const CaseResult& result,
+                                                   const Check& check,
+                                                   const Diagnosis& why) {
+  if (IsRelation(check.property)) return std::nullopt;
+  return DiagnoseTwoRules(checker.contracts(), result.image, result.observation,
+                          check, why);
+}
+
+std::vector<Failure> DescribeFailure(const CaseChecker& checker,
+                                     const CaseResult& result,
+                                     const Check& check, bool explain) {
+  const Diagnosis why = checker.Why(result, check);
+  const auto both = TwoRulesOf(checker, result, check, why);
+  if (!both.has_value()) {
+    return {Describe(checker, result, check, why, explain)};
+  }
+  std::vector<Failure> failures;
+  for (const Diagnosis& one : *both) {
+    failures.push_back(Describe(checker, result, check, one, explain));
+  }
+  failures[0].set_beside(failures[1].key());
+  failures[1].set_beside(failures[0].key());
+  return failures;
+}
+
 std::vector<std::vector<const Check*>> FailuresBySteps(
     const CaseResult& result) {
   std::map<int, std::vector<const Check*>> plain, relations;
@@ -54,12 +84,14 @@ std::vector<Failure> DescribeFailures(const CaseChecker& checker,
   std::vector<Failure> failures;
   for (const auto& step : FailuresBySteps(result)) {
     for (const Check* check : step) {
-      Failure failure = DescribeFailure(checker, result, *check, explain);
-      if (std::none_of(failures.begin(), failures.end(),
-                       [&failure](const Failure& f) {
-                         return f.key() == failure.key();
-                       })) {
-        failures.push_back(std::move(failure));
+      for (Failure& failure :
+           DescribeFailure(checker, result, *check, explain)) {
+        if (std::none_of(failures.begin(), failures.end(),
+                         [&failure](const Failure& f) {
+                           return f.key() == failure.key();
+                         })) {
+          failures.push_back(std::move(failure));
+        }
       }
     }
   }

@@ -392,18 +392,32 @@ void FuzzMode::Record(const CaseResult& result, absl::string_view bytes) {
       continue;
     }
     std::vector<Failure> failures;
+    std::vector<const Check*> of;  // one a failure
     for (const Check* check : checks) {
-      failures.push_back(
-          DescribeFailure(checker, result, *check, /*explain=*/false));
+      for (Failure& failure :
+           DescribeFailure(checker, result, *check, /*explain=*/false)) {
+        failures.push_back(std::move(failure));
+        of.push_back(check);
+      }
     }
     const StepCause cause = CauseOfStep(failures, later, filter_);
     if (cause.what == StepCause::kEarlier) continue;
-    Failure& failure = failures[cause.which];
-    filter_.IsNew(first.kernel, first.property, KeysOf(failure));
-    if (cause.what == StepCause::kKnown) continue;
-    failure.set_explanation(Explain(checker.contracts(), result.image,
-                                    result.observation, *checks[cause.which]));
-    Write(failure, bytes, &result);
+    const auto record = [&](std::size_t which) {
+      Failure& failure = failures[which];
+      failure.set_explanation(Explain(checker.contracts(), result.image,
+                                      result.observation, *of[which]));
+      Write(failure, bytes, &result);
+    };
+    filter_.IsNew(first.kernel, first.property, KeysOf(failures[cause.which]));
+    if (cause.what == StepCause::kRecord) record(cause.which);
+    // The other of two faults is one of its own, and may never show alone.
+    const std::string beside = failures[cause.which].beside();
+    for (std::size_t i = 0; !beside.empty() && i < failures.size(); ++i) {
+      if (of[i] != of[cause.which] || failures[i].key() != beside) continue;
+      if (filter_.IsNew(first.kernel, first.property, KeysOf(failures[i]))) {
+        record(i);
+      }
+    }
   }
 }
 

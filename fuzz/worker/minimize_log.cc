@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "corpus/codec.h"
+#include "xxhash.h"
 
 namespace mlafuzz {
 namespace {
@@ -116,6 +117,20 @@ absl::Status MinimizeLog::Append(std::uint64_t hash, bool fails,
   answers_[hash] = fails;
   return WriteAll(
       fd_, absl::StrFormat("%016x %d %d\n", hash, fails ? 1 : 0, bytes), path_);
+}
+
+std::uint64_t NumberOf(const WorkRequest& request) {
+  WorkRequest what;
+  *what.mutable_targets() = request.targets();
+  // How they are reached, in words: not what they are.
+  what.mutable_targets()->clear_tensors();
+  *what.mutable_other() = request.other();
+  what.set_diff(request.diff());
+  what.set_cause(request.cause());
+  what.set_repeat(request.repeat());
+  what.add_cases(request.cases(0));
+  const std::string bytes = what.SerializeAsString();
+  return XXH3_64bits(bytes.data(), bytes.size());
 }
 
 MinimizeState ReadMinimizeState(const std::string& path) {

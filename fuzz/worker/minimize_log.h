@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "absl/status/statusor.h"
+#include "fuzz/worker/worker.pb.h"
 
 namespace mlafuzz {
 
@@ -37,6 +38,9 @@ class MinimizeLog {
   const std::string path_;
   std::unordered_map<std::uint64_t, bool> answers_;
 };
+
+// A number of what a MINIMIZE request is about: case, cause, targets, turns.
+std::uint64_t NumberOf(const WorkRequest& request);
 
 // How far the minimisation has come that writes `path`; all 0 if none does.
 struct MinimizeState {

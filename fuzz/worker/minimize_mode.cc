@@ -16,7 +16,6 @@
 #include "fuzz/worker/session.h"
 #include "properties/minimize/minimize.h"
 #include "properties/relations.h"
-#include "xxhash.h"
 
 namespace mlafuzz {
 namespace {
@@ -59,10 +58,23 @@ class SameCause {
       if (!properties_.empty() && properties_.count(check.property) == 0) {
         continue;
       }
-      const Diagnosis why = checker.Why(result, check);
+      Diagnosis why = checker.Why(result, check);
       if (!Gives(check, why)) {
-        NoteOther(c, check, why);
-        continue;
+        // One of two faults that show in one call. Of a case that began alone
+        // no second one is taken along.
+        const auto both = properties_.empty() || two_
+                              ? TwoRulesOf(checker, result, check, why)
+                              : std::nullopt;
+        bool given = false;
+        for (std::size_t i = 0; both.has_value() && !given && i < 2; ++i) {
+          given = Gives(check, (*both)[i]);
+          if (given) why = (*both)[i];
+        }
+        if (!given) {
+          NoteOther(c, check, why);
+          continue;
+        }
+        if (properties_.empty()) two_ = true;
       }
       // A case whose fault shows within the tensors is not traded for one that
       // depends on what lies beside them.
@@ -94,6 +106,10 @@ class SameCause {
     failure.set_property(check.property);
     failure.set_verdict(VerdictName(check.verdict));
     failure.set_key(key);
+    failure.set_field(why.field);
+    for (const std::string& other_key : why.also) {
+      failure.add_also(absl::StrCat(failure.kernel(), "/", other_key));
+    }
     failure.set_cause(why.cause);
     failure.set_detail(check.detail);
   }
@@ -125,6 +141,7 @@ class SameCause {
   std::string cause_;
   bool first_ = false;
   bool exact_ = false;  // of the first case that failed
+  bool two_ = false;    // the first case shows another fault as well
   DiffPair::Options options_;
   std::unique_ptr<Session> session_;
   std::unique_ptr<DiffPair> pair_;
@@ -132,21 +149,6 @@ class SameCause {
   bool needs_relations_ = false;
   std::vector<MinimizeResult::Other> others_;
 };
-
-// A number of what is minimised.
-std::uint64_t NumberOf(const WorkRequest& request) {
-  WorkRequest what;
-  *what.mutable_targets() = request.targets();
-  // How they are reached, in words: not what they are.
-  what.mutable_targets()->clear_tensors();
-  *what.mutable_other() = request.other();
-  what.set_diff(request.diff());
-  what.set_cause(request.cause());
-  what.set_repeat(request.repeat());
-  what.add_cases(request.cases(0));
-  const std::string bytes = what.SerializeAsString();
-  return XXH3_64bits(bytes.data(), bytes.size());
-}
 
 }  // namespace
 

@@ -205,14 +205,18 @@ class Settler {
       if (KernelName(checks[0]->kernel) != kernel_) continue;
       CauseKeys keys;
       std::vector<Failure> failures;
+      std::vector<const Check*> of;  // one a failure
       bool died = false;
       for (const Check* check : checks) {
-        failures.push_back(
-            DescribeFailure(checker, result, *check, /*explain=*/false));
-        const CauseKeys more = KeysOf(failures.back());
-        keys.insert(keys.end(), more.begin(), more.end());
-        keys.possible.insert(keys.possible.end(), more.possible.begin(),
-                             more.possible.end());
+        for (Failure& failure :
+             DescribeFailure(checker, result, *check, /*explain=*/false)) {
+          const CauseKeys more = KeysOf(failure);
+          keys.insert(keys.end(), more.begin(), more.end());
+          keys.possible.insert(keys.possible.end(), more.possible.begin(),
+                               more.possible.end());
+          failures.push_back(std::move(failure));
+          of.push_back(check);
+        }
         died |= check->verdict == Verdict::kCrash;
       }
       if (IsOfAnotherFinding(keys)) return;
@@ -224,8 +228,9 @@ class Settler {
         if (width > 0) failing_width_ = std::min(failing_width_, width);
         for (std::size_t i = 0; i < failures.size(); ++i) {
           if (!IsWorthKeeping(failures[i])) continue;
-          Keep(DescribeFailure(checker, result, *checks[i], /*explain=*/true),
-               canonical);
+          failures[i].set_explanation(Explain(checker.contracts(), result.image,
+                                              result.observation, *of[i]));
+          Keep(failures[i], canonical);
         }
       }
       // Where a claim explains the death, others that may are none the
@@ -322,10 +327,14 @@ class Settler {
     return nullptr;
   }
 
-  // One case a key is enough, the one that leaves fewest others.
+  // One case a key is enough: one that shows it without another fault, of
+  // those the one that leaves fewest others.
   bool IsWorthKeeping(const Failure& failure) const {
     const Telling* const known = Showing(failure.key());
-    return known == nullptr || failure.also_size() < known->failure.also_size();
+    const auto order = [](const Failure& f) {
+      return std::pair(!f.beside().empty(), f.also_size());
+    };
+    return known == nullptr || order(failure) < order(known->failure);
   }
 
   void Keep(const Failure& failure, const std::string& case_binary) {

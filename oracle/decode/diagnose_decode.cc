@@ -389,7 +389,13 @@ class Diagnostician {
       return {};
     }
     DecodeDiagnosis first = std::move(all[0]);
-    for (std::size_t i = 1; i < all.size(); ++i) AddTo(first, all[i].key);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      // One fault in two forms, as of the first tile and of the last.
+      if (all[i].key == first.key && all[i].cause != first.cause) {
+        absl::StrAppend(&first.cause, ", or ", all[i].cause);
+      }
+      AddTo(first, all[i].key);
+    }
     // What forbids nothing that was seen does not explain it by itself.
     for (const Explanations* part : {&rules, &others}) {
       for (const std::string& key : part->open) AddPossible(first, key);

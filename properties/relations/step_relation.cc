@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/types/span.h"
+#include "oracle/two_rules.h"
 #include "oracle/validity.h"
 
 namespace mlafuzz {
@@ -130,7 +131,15 @@ std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
       auto why = std::make_shared<Diagnosis>(
           Diagnose(contracts, image, observation, check));
       if (!why->field.empty()) return why;
-      if (unnamed == nullptr) unnamed = std::move(why);
+      if (unnamed != nullptr) continue;
+      // Of two faults that show at once either is a reason. Asked once: it
+      // costs more than the rerun.
+      if (const auto both =
+              DiagnoseTwoRules(contracts, image, observation, check, *why);
+          both.has_value()) {
+        return std::make_shared<Diagnosis>((*both)[0]);
+      }
+      unnamed = std::move(why);
     }
   }
   return unnamed;

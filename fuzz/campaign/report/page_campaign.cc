@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "fuzz/campaign/progress.h"
 #include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/report/page_parts.h"
@@ -131,9 +132,15 @@ std::string KnownHtml(const Json& report) {
     const auto word = [&cause](const char* name) {
       return MarkupText(cause.at(name).get<std::string>());
     };
-    absl::StrAppend(&html, "<tr><th>", word("cause_key"), "</th><td>",
-                    word("stage"), "/", word("id"), "</td><td>", word("news"),
-                    "</td><td>", word("last_failed"), "</td><td class=\"n\">",
+    // A narrow screen may break names where their parts meet.
+    const auto name = [&word](const char* member) {
+      return absl::StrReplaceAll(
+          word(member), {{"/", "/<wbr>"}, {"=", "=<wbr>"}, {"_", "_<wbr>"}});
+    };
+    absl::StrAppend(&html, "<tr><th>", name("cause_key"), "</th><td>",
+                    word("stage"), "/<wbr>", word("id"), "</td><td>",
+                    word("news"), "</td><td>", word("last_failed"),
+                    "</td><td class=\"n\">",
                     Grouped(cause.at("examples").get<std::uint64_t>()),
                     "</td><td>", word("muted"), "</td></tr>\n");
   }

@@ -42,6 +42,7 @@ class RightDecode {
  protected:
   struct Key {
     bool valid = false;
+    uint8_t codes[kLatent];
     float k[kLatent + kRope];
   };
   struct Range {
@@ -76,6 +77,7 @@ class RightDecode {
       uint16_t rope[kRope];
       std::memcpy(scales, row + kScaleAt, sizeof scales);
       std::memcpy(rope, row + kRopeAt, sizeof rope);
+      std::memcpy(key.codes, row, kLatent);
       for (int d = 0; d < kLatent; ++d) {
         key.k[d] = FromE4m3(row[d]) * scales[d / kTile];
       }
@@ -104,6 +106,8 @@ class RightDecode {
                       int64_t column) {
     return FromBf16(*mlafuzz::At<uint16_t>(args.q, query, head, column));
   }
+
+  virtual float Value(const Key& key, size_t d) { return key.k[d]; }
 
   // Base-2 logit of a lane that pads the last tile.
   virtual float PaddingLogit() { return -INFINITY; }
@@ -148,7 +152,9 @@ class RightDecode {
         sum += weight;
         if (tile + i >= lanes.end) continue;
         const Key& key = keys[size_t(tile + i)];
-        for (size_t d = 0; d < kLatent; ++d) part.out[d] += weight * key.k[d];
+        for (size_t d = 0; d < kLatent; ++d) {
+          part.out[d] += weight * Value(key, d);
+        }
       }
       top = next;
     }
