@@ -33,7 +33,7 @@ void KeepShapes(const CampaignOptions& options,
     }
     RemoveFinding(options, gone.id);
   }
-  for (const Finding& finding : findings) {
+  for (Finding& finding : findings) {
     if (!finding.shapes.empty()) SaveExplanation(options, finding);
   }
 }

@@ -227,6 +227,11 @@ int Run(const Arguments& arguments, const std::string&) {
     const MinimizeState now = ReadMinimizeState(log);
     const bool stopped =
         absl::IsCancelled(result.status()) && StopSignals() > 0;
+    // One that was begun and holds nothing.
+    std::error_code none;
+    if (!out.empty() && std::filesystem::file_size(log, none) == 0 && !none) {
+      std::filesystem::remove(log, none);
+    }
     // A log that was refused holds nothing of this case.
     const bool kept =
         !out.empty() && now.tries > 0 && (stopped || now.tries > before.tries);
@@ -278,7 +283,9 @@ int Run(const Arguments& arguments, const std::string&) {
     return kExitFound;
   }
   if (absl::Status s = WriteFileAtomically(out, text); !s.ok()) {
-    return error(s.message());
+    std::printf("%s", text.c_str());
+    std::fflush(stdout);
+    return error(absl::StrCat(s.message(), "; the case stands above"));
   }
   if (!result->exhausted()) {
     std::error_code ignored;

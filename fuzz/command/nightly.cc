@@ -22,7 +22,7 @@
 namespace mlafuzz {
 namespace {
 
-// --since: no night, only what was not known then.
+// --since: no night, only what has changed between two.
 absl::StatusOr<int> Since(const std::string& text, const State& state) {
   const std::uint64_t last = LastNight(state.path());
   std::uint64_t since = 0;
@@ -33,15 +33,22 @@ absl::StatusOr<int> Since(const std::string& text, const State& state) {
         absl::StrCat("--since needs a night, 0 to ", last,
                      ", or \"last\", got \"", text, "\""));
   }
-  const auto known = KnownCausesOf(state.path(), since);
-  if (!known.ok()) return known.status();
-  const auto causes = CausesOf(state, *known, last);
+  const auto then = KnownCausesOf(state.path(), since);
+  if (!then.ok()) return then.status();
+  const auto now = KnownCausesOf(state.path(), last);
+  if (!now.ok()) return now.status();
+  const auto causes = CausesOf(state, *then, last);
   if (!causes.ok()) return causes.status();
-  const std::string lines = NewCausesText(*causes, *known);
-  std::printf("new since night %llu:%s\n%s",
-              static_cast<unsigned long long>(since),
-              lines.empty() ? " nothing" : "", lines.c_str());
-  return lines.empty() ? kExitNothingFound : kExitFound;
+  const Changes changes = ChangesSince(*causes, *then, *now);
+  for (const auto& [what, lines] :
+       {std::pair("new", &changes.fresh), std::pair("back", &changes.back),
+        std::pair("gone", &changes.gone)}) {
+    std::printf("%s since night %llu:%s\n%s", what,
+                static_cast<unsigned long long>(since),
+                lines->empty() ? " nothing" : "", lines->c_str());
+  }
+  return changes.fresh.empty() && changes.back.empty() ? kExitNothingFound
+                                                       : kExitFound;
 }
 
 // Makes the state if it is not there, or not whole because that was cut.
@@ -152,7 +159,7 @@ Command NightlyCommand() {
           "a whole night: replay, fuzz, ledger gate, minimise, report, prune",
           {{"config", "FILE", "what to do (docs/nightly.md)"},
            {"since", "N|last",
-            "run nothing; print the causes that night N did not know"},
+            "run nothing; print what is new, back or gone since night N"},
            {"shard", "I",
             "run nothing but this part of the next night's units, 0 to N-1"},
            {"shards", "N", "how many parts there are"}},

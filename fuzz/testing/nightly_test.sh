@@ -79,9 +79,18 @@ config state 'red: STILL_FAILS'
 night 1 'night 3 .*RED: causes that still fail: 1'
 config state 'prune_above: 1'
 build writer
-night 0 'night 4 .*still failing: nothing gone: +writer-tail-tail-unchanged.*its case: passes.*cases epoch 2'
+night 0 'night 4 .*still failing: nothing gone: +writer-tail-tail-unchanged.*its case: passes; incubating: 1 of 3 nights.*cases epoch 2'
+night 0 'new since night 3: nothing back since night 3: nothing gone since night 3: +writer-tail-tail-unchanged' --since=last
+# Gone for three nights in a row it rests; it comes back all the same.
+night 0 'night 5, .*gone: +writer-tail-tail-unchanged.*incubating: 2 of 3 nights'
+night 0 'night 6, .*gone: +writer-tail-tail-unchanged.*regression: 3 of 3 nights'
+night 0 'new since night 5: nothing back since night 5: nothing gone since night 5: nothing' --since=5
 build writer_stale_tail
-night 1 'night 5, epoch 2 .*back: +writer-tail-tail-unchanged.*RED: causes that are back: 1'
+night 1 'night 7, .*back: +writer-tail-tail-unchanged.*RED: causes that are back: 1'
+night 1 'new since night 6: nothing back since night 6: +writer-tail-tail-unchanged.*gone since night 6: nothing' --since=last
+grep -q '"stage": "crashing"' "${work}/state/nights/7/report.json" \
+  && grep -q '"stage": "regression"' "${work}/state/nights/6/report.json" \
+  || { echo "FAILED: no stages in the reports"; failed=1; }
 
 # ---- cases that once failed
 mkdir "${work}/regressions"
