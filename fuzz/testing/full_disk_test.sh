@@ -3,11 +3,14 @@
 # error that names the file and the way out, exit code 2, nothing half written that
 # counts, what was there stays, and with room the same ends as it would have.
 set -uo pipefail
-mlafuzz="${PWD}/$1"
+program="${PWD}/$1"
 work="${TEST_TMPDIR}/work"
 small="${TEST_TMPDIR}/small"
 mkdir -p "${work}" "${small}"
 export BUILD_WORKING_DIRECTORY="${work}"
+mlafuzz() {
+  "${program}" "$@"
+}
 cd "${work}" || exit 1
 failed=0
 
@@ -40,7 +43,7 @@ full() {
   local kib="$1" code
   shift
   room "${kib}"
-  "${mlafuzz}" "$@" > "${work}/said" 2>&1
+  mlafuzz "$@" > "${work}/said" 2>&1
   code=$?
   [[ "${code}" == 2 ]] || failure "$1 with ${kib} KiB: exit ${code}, wanted 2"
   grep -q "^mlafuzz: .*${small}.*No space left on device" "${work}/said" \
@@ -55,7 +58,7 @@ full() {
 # ---- a campaign: what it found is told, whole
 for kib in 0 8 48; do
   rm -rf "${small}/out"
-  full "${kib}" campaign --cases=100 --seed=1 --flavour=plain --kernels=gather \
+  full "${kib}" campaign --cases=100 --time=5s --seed=1 --flavour=plain --kernels=gather \
     --target=mutant:gather-page-start "--out=${small}/out"
   grep -q '^FINDING' "${work}/said" || continue
   # The report stands in the output, with each case that is in no file.
@@ -69,7 +72,7 @@ for kib in 0 8 48; do
   done < "${work}/ids"
   # What is there is whole.
   while read -r path; do
-    "${mlafuzz}" replay "${path}" --flavour=plain > "${work}/replay" 2>&1 \
+    mlafuzz replay "${path}" --flavour=plain > "${work}/replay" 2>&1 \
       || failure "${path} is no whole case with ${kib} KiB"
   done < <(find "${small}/out/findings" "${small}/out/crashing" -name '*.txtpb' 2> /dev/null)
 done
@@ -77,30 +80,28 @@ done
 # ---- its known causes survive
 rm -rf "${small}/out"
 room 4000
-"${mlafuzz}" campaign --cases=100 --seed=1 --flavour=plain --kernels=gather \
+mlafuzz campaign --cases=100 --time=5s --seed=1 --flavour=plain --kernels=gather \
   --target=mutant:gather-page-start "--out=${small}/out" > "${work}/said" 2>&1
 [[ $? == 1 ]] || failure "a campaign with room"
 find "${small}/out/crashing" -type f | sort > "${work}/known"
-for kib in 8; do
-  # What it moves to `previous` may make room.
-  room "${kib}"
-  "${mlafuzz}" campaign --cases=100 --seed=1 --flavour=plain --kernels=gather \
-    --target=mutant:gather-page-start "--out=${small}/out" > "${work}/said" 2>&1
-  code=$?
-  (( code == 1 || code == 2 )) || failure "a campaign with ${kib} KiB: exit ${code}"
-  find "${small}/out/crashing" -type f | sort > "${work}/now"
-  comm -23 "${work}/known" "${work}/now" > "${work}/lost"
-  [[ ! -s "${work}/lost" ]] || failure "lost: $(cat "${work}/lost")"
-  [[ -e "${small}/out/previous/report.json" || -e "${small}/out/report.json" ]] \
-    || failure "the last report is lost with ${kib} KiB"
-done
+# What it moves to `previous` may make room.
+room 8
+mlafuzz campaign --cases=100 --time=5s --seed=1 --flavour=plain --kernels=gather \
+  --target=mutant:gather-page-start "--out=${small}/out" > "${work}/said" 2>&1
+code=$?
+(( code == 1 || code == 2 )) || failure "a campaign with 8 KiB: exit ${code}"
+find "${small}/out/crashing" -type f | sort > "${work}/now"
+comm -23 "${work}/known" "${work}/now" > "${work}/lost"
+[[ ! -s "${work}/lost" ]] || failure "lost: $(cat "${work}/lost")"
+[[ -e "${small}/out/previous/report.json" || -e "${small}/out/report.json" ]] \
+  || failure "the last report is lost with 8 KiB"
 rm -rf "${small}/out"
 
 # ---- work files: no fault of a right kernel, and none of a wrong one is passed over
 for kib in 0 400; do
   for target in builtin mutant:gather-page-start; do
     room "${kib}"
-    TMPDIR="${small}" "${mlafuzz}" campaign --cases=100 --seed=1 --flavour=plain \
+    TMPDIR="${small}" mlafuzz campaign --cases=100 --time=5s --seed=1 --flavour=plain \
       --kernels=gather "--target=${target}" --out=work-files > "${work}/said" 2>&1
     code=$?
     if (( code == 2 )); then
@@ -121,13 +122,13 @@ done
 
 # ---- minimize: the case is printed where it cannot be written
 rm -f "${small}/ballast"
-"${mlafuzz}" campaign --cases=100 --seed=1 --flavour=plain --kernels=gather \
+mlafuzz campaign --cases=100 --time=5s --seed=1 --flavour=plain --kernels=gather \
   --target=mutant:gather-page-start --out=whole > "${work}/said" 2>&1
 original="$(find whole/findings -name original.txtpb | head -n 1)"
 full 0 minimize "${original}" --target=mutant:gather-page-start --flavour=plain \
   "--out=${small}/least.txtpb"
 room 4000
-"${mlafuzz}" minimize "${original}" --target=mutant:gather-page-start --flavour=plain \
+mlafuzz minimize "${original}" --target=mutant:gather-page-start --flavour=plain \
   "--out=${small}/least.txtpb" > "${work}/said" 2>&1
 [[ $? == 1 && -s "${small}/least.txtpb" ]] || failure "minimize with room again"
 rm -f "${small}"/least*
@@ -143,7 +144,7 @@ full 40 "${import_words[@]}"
 grep -q '[0-9]* of [0-9]* cases are written' "${work}/said" || failure "import counts"
 there="$(find "${small}/imported" -type f | wc -l)"
 grep -q "; ${there} of " "${work}/said" || failure "import wrote ${there}"
-"${mlafuzz}" replay "${small}/imported" --flavour=plain > "${work}/said" 2>&1 \
+mlafuzz replay "${small}/imported" --flavour=plain > "${work}/said" 2>&1 \
   || failure "what was imported is not whole"
 rm -rf "${small}/imported"
 
@@ -158,7 +159,7 @@ bytes() {
   (cd "$1" && sha256sum cases/* findings/* units/* epochs/* 2> /dev/null)
 }
 night straight
-"${mlafuzz}" nightly --config=night.txtpb > "${work}/said" 2>&1
+mlafuzz nightly --config=night.txtpb > "${work}/said" 2>&1
 [[ $? == 1 ]] || failure "a straight night"
 for kib in 0 400; do
   rm -rf "${small}/state"
@@ -168,13 +169,13 @@ done
 # Grown from nothing, step by step, by whichever commands come.
 for kib in 200 30; do
   room "${kib}"
-  "${mlafuzz}" nightly --config=night.txtpb > "${work}/said" 2>&1
+  mlafuzz nightly --config=night.txtpb > "${work}/said" 2>&1
   code=$?
   [[ "${code}" == 1 ]] && break
   [[ "${code}" == 2 ]] || failure "a night that goes on with ${kib} KiB: exit ${code}"
 done
 room 3000
-"${mlafuzz}" nightly --config=night.txtpb > "${work}/said" 2>&1
+mlafuzz nightly --config=night.txtpb > "${work}/said" 2>&1
 code=$?
 [[ "${code}" == 1 || "${code}" == 0 ]] || failure "a night with room again: exit ${code}"
 first="${small}/state/nights/1/report.json"
@@ -185,15 +186,15 @@ then
   [[ "$(bytes "${small}/state")" == "$(bytes straight)" ]] \
     || failure "a night on a full disk has other units"
 fi
-"${mlafuzz}" unit "--state=${work}/straight" --target=mutant:nope-stale-tail --flavour=plain \
+mlafuzz unit "--state=${work}/straight" --target=mutant:nope-stale-tail --flavour=plain \
   --units=1 --cases=100 --seed=9 > "${work}/said" 2>&1
-"${mlafuzz}" merge --state=straight > "${work}/said" 2>&1 || failure "the straight merge"
+mlafuzz merge --state=straight > "${work}/said" 2>&1 || failure "the straight merge"
 rm -rf "${small}/state"
 cp -r straight "${small}/state"
 rm -rf "${small}/state/shards" "${small}/state/cases"/*
 full 8 merge "--state=${small}/state" straight
 room 3000
-"${mlafuzz}" merge "--state=${small}/state" straight > "${work}/said" 2>&1 \
+mlafuzz merge "--state=${small}/state" straight > "${work}/said" 2>&1 \
   || failure "a merge with room again"
 [[ "$(bytes "${small}/state")" == "$(bytes straight)" ]] \
   || failure "a merge after a full disk has other bytes"
