@@ -17,6 +17,7 @@
 #include "fuzz/nightly/config.h"
 #include "fuzz/nightly/news.h"
 #include "fuzz/nightly/nights.h"
+#include "fuzz/nightly/shares.h"
 #include "fuzz/state/records.h"
 
 namespace mlafuzz {
@@ -63,6 +64,30 @@ absl::StatusOr<State> StateWithEpoch(const std::string& path) {
     return absl::UnavailableError("the state above could not be made");
   }
   return state;
+}
+
+// Adds to the units of each work its part of those that all share. What decides
+// is the night before: whoever runs a part of this one finds the same.
+absl::Status AddShares(const NightConfig& config, const State& state,
+                       std::uint64_t night, std::vector<Ready>& work) {
+  if (config.shared_units() == 0) return absl::OkStatus();
+  std::vector<WorkName> names;
+  for (const Ready& one : work) names.push_back({one.name(), one.kernels});
+  const auto yields = YieldsOf(state, night - 1, names);
+  if (!yields.ok()) return yields.status();
+  const std::vector<std::uint64_t> shares =
+      ShareUnits(config.shared_units(), *yields);
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    std::printf("share: %s: %llu of %llu units; night %llu: %s\n",
+                names[i].targets.c_str(),
+                static_cast<unsigned long long>(shares[i]),
+                static_cast<unsigned long long>(config.shared_units()),
+                static_cast<unsigned long long>(night - 1),
+                YieldText((*yields)[i]).c_str());
+    work[i].work.set_units(work[i].work.units() + shares[i]);
+  }
+  std::fflush(stdout);
+  return absl::OkStatus();
 }
 
 // --shard: of the next night's units, or of those of one that was cut, this
@@ -130,10 +155,18 @@ absl::StatusOr<int> RunNightly(const Arguments& arguments) {
   auto state = StateWithEpoch(path);
   if (!state.ok()) return state.status();
   if (shard) {
+    const std::uint64_t next = LastNight(state->path()) + 1;
+    if (absl::Status s = AddShares(*config, *state, next, work); !s.ok()) {
+      return s;
+    }
     return RunShard(arguments, work, *state);
   }
   auto night = Night::Begin(path);
   if (!night.ok()) return night.status();
+  if (absl::Status s = AddShares(*config, *state, night->number(), work);
+      !s.ok()) {
+    return s;
+  }
   std::printf("mlafuzz: night %llu%s\n",
               static_cast<unsigned long long>(night->number()),
               night->resumed() ? ", which was cut, goes on" : "");

@@ -102,6 +102,23 @@ night 1 'regressions: 1 cases, 1 failed.*RED: 1 regressions failed'
 config gated 'ledger_gate { targets: "mutant:gather-drops-pages" targets: "control:narrow-stores" control_cases: 700 } red: GATE'
 night 0 'control:narrow-stores +700 cases, 0 false alarms.*ledger gate: passed'
 
+# ---- units that go to what still pays: of a first night all alike, then by the last
+config sharing 'shared_units: 3
+work { target: "mutant:nope-stale-tail" flavour: "plain" units: 1 cases: 60 }'
+night 1 'share: --target=lib:[^ ]*: 2 of 3 units; night 0: has not run yet share: --target=mutant:nope-stale-tail: 1 of 3 .*: 4 units, 240 cases,.*: 2 units, 120 cases,'
+shares() {
+  "${mlafuzz}" nightly --config=night.txtpb "$@" | grep '^share: '
+}
+shares --shard=0 --shards=2 > "${work}/shard.shares"
+shares > "${work}/night.shares"
+grep -Eq 'night 1: 0\.[0-9]+ new of a case, [0-9]+ % informative, [0-9]+ new value' \
+  "${work}/night.shares" || { echo "FAILED: shares of nothing"; failed=1; }
+[[ "$(awk '{ for (i = 2; i < NF; ++i) if ($i == "of" && $(i + 1) == "3") n += $(i - 1) }
+    END { print n }' "${work}/night.shares")" == 3 ]] \
+  || { echo "FAILED: not all units are shared"; cat "${work}/night.shares"; failed=1; }
+diff "${work}/shard.shares" "${work}/night.shares" \
+  || { echo "FAILED: a shard shares otherwise than its night"; failed=1; }
+
 # ---- SARIF and the step summary
 config told ''
 GITHUB_STEP_SUMMARY="${work}/summary.md" night 1 'night 1 '
