@@ -113,6 +113,12 @@ class Campaign {
         MakeReproducers(options_, result_.findings.all(), progress_);
       }
     }
+    for (const Finding& finding : result_.findings.all()) {
+      if (finding.unwritten.empty()) continue;
+      result_.notes.push_back(
+          absl::StrCat(finding.id, ": not all of its files could be written, ",
+                       "the report has its case: ", finding.unwritten));
+    }
     return std::move(result_);
   }
 
@@ -348,14 +354,40 @@ class Campaign {
     return runs;
   }
 
-  void KeepCorpus() {
+  // File by file: what cannot be copied whole is not there.
+  absl::Status CopyCorpus(const std::string& kept) {
     std::error_code error;
-    const std::string kept = absl::StrCat(options_.out, "/corpus");
     std::filesystem::remove_all(kept, error);
-    std::filesystem::copy(absl::StrCat(folder_, "/corpus"), kept,
-                          std::filesystem::copy_options::recursive, error);
-    if (!error) return;
-    result_.corpus_error = absl::StrCat(kept, ": ", error.message());
+    std::filesystem::create_directories(kept, error);
+    if (error) {
+      return absl::UnavailableError(absl::StrCat(kept, ": ", error.message()));
+    }
+    for (std::filesystem::directory_iterator
+             it(absl::StrCat(folder_, "/corpus"), error),
+         end;
+         !error && it != end; it.increment(error)) {
+      const std::string path =
+          absl::StrCat(kept, "/", it->path().filename().string());
+      std::error_code copied;
+      std::filesystem::copy_file(it->path(), path, copied);
+      if (!copied) continue;
+      std::error_code ignored;
+      std::filesystem::remove(path, ignored);
+      return absl::UnavailableError(
+          absl::StrCat(path, ": cannot write: ", copied.message()));
+    }
+    return error ? absl::UnavailableError(
+                       absl::StrCat(folder_, "/corpus: ", error.message()))
+                 : absl::OkStatus();
+  }
+
+  void KeepCorpus() {
+    if (const absl::Status s = CopyCorpus(options_.out + "/corpus"); !s.ok()) {
+      result_.corpus_error = std::string(s.message());
+    } else if (const absl::Status room = ScratchHasRoom(folder_); !room.ok()) {
+      result_.corpus_error = std::string(room.message());
+    }
+    if (result_.corpus_error.empty()) return;
     result_.notes.push_back(absl::StrCat(
         "not every case that was new could be kept: ", result_.corpus_error));
   }

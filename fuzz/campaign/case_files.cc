@@ -19,7 +19,7 @@ std::string FolderOf(const CampaignOptions& options, const Finding& finding) {
 
 }  // namespace
 
-std::string SaveCase(const CampaignOptions& options, const Finding& finding,
+std::string SaveCase(const CampaignOptions& options, Finding& finding,
                      const std::string& name, absl::string_view binary) {
   const std::string folder = FolderOf(options, finding);
   const absl::StatusOr<Case> c = ParseCaseBinary(binary);
@@ -27,7 +27,10 @@ std::string SaveCase(const CampaignOptions& options, const Finding& finding,
   const absl::Status written =
       WriteFileAtomically(absl::StrCat(folder, "/", file),
                           c.ok() ? FormatCaseText(*c) : std::string(binary));
-  if (!written.ok()) return "";
+  if (!written.ok()) {
+    finding.unwritten = std::string(written.message());
+    return "";
+  }
   return absl::StrCat("findings/", finding.id, "/", file);
 }
 
@@ -38,19 +41,21 @@ void RemoveFinding(const CampaignOptions& options, const std::string& id) {
   std::filesystem::remove_all(FolderOf(options, finding), ignored);
 }
 
-void SaveExplanation(const CampaignOptions& options, const Finding& finding) {
+void SaveExplanation(const CampaignOptions& options, Finding& finding) {
   const Failure& f = finding.failure;
   const std::string text = absl::StrCat(
       f.cause(), "\n\n", f.explanation().empty() ? f.detail() : f.explanation(),
       "\n");
-  (void)WriteFileAtomically(
+  const absl::Status written = WriteFileAtomically(
       absl::StrCat(FolderOf(options, finding), "/explanation.txt"), text);
+  if (!written.ok()) finding.unwritten = std::string(written.message());
 }
 
 std::string ReplayCommand(const CampaignOptions& options,
                           const Finding& finding) {
   const std::string& file =
       finding.minimal_file.empty() ? finding.case_file : finding.minimal_file;
+  if (file.empty()) return "";
   std::string path = absl::StrCat(
       options.shown_out.empty() ? options.out : options.shown_out, "/", file);
   if (path[0] == '-') path = "./" + path;  // no flag

@@ -10,17 +10,19 @@
 namespace mlafuzz {
 
 // Writes findings/ID/NAME.txtpb, or NAME.bin for bytes that are no case.
-// Returns the path relative to the output folder, empty if it failed.
-std::string SaveCase(const CampaignOptions& options, const Finding& finding,
+// Returns the path relative to the output folder. If that fails it is empty,
+// and finding.unwritten says why.
+std::string SaveCase(const CampaignOptions& options, Finding& finding,
                      const std::string& name, absl::string_view binary);
 
 // Removes findings/ID.
 void RemoveFinding(const CampaignOptions& options, const std::string& id);
 
-// Writes findings/ID/explanation.txt.
-void SaveExplanation(const CampaignOptions& options, const Finding& finding);
+// Writes findings/ID/explanation.txt, or says in finding.unwritten why not.
+void SaveExplanation(const CampaignOptions& options, Finding& finding);
 
-// The command that replays a finding's file, for the caller's folder.
+// The command that replays a finding's file, for the caller's folder; empty if
+// it has none.
 std::string ReplayCommand(const CampaignOptions& options,
                           const Finding& finding);
 

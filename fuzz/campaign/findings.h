@@ -52,6 +52,7 @@ struct Finding {
   // Written files, relative to the output folder.
   std::string case_file;
   std::string minimal_file;
+  std::string unwritten;      // why not all of its files are; empty: they are
   std::uint64_t repeats = 0;  // of a crash or hang: seen again
   // Other ways in which the same fault shows (fuzz/campaign/unexplained.h): of
   // each the finding that it was, and its case, relative to the output folder.

@@ -220,10 +220,14 @@ void MinimizeOne(const CampaignOptions& options, double seconds,
   }
   finding.minimal_binary = result->case_binary();
   // Whoever opens the folder opens the small one.
-  finding.case_file =
+  const std::string original =
       SaveCase(options, finding, "original", finding.case_binary);
   finding.minimal_file =
       SaveCase(options, finding, "case", finding.minimal_binary);
+  // Where neither could be written what was there is whole.
+  if (!original.empty() || !finding.minimal_file.empty()) {
+    finding.case_file = original;
+  }
 }
 
 // Of the time that is left what one of `findings` may take for its minimising;

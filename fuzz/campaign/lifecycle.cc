@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -238,12 +239,17 @@ absl::Status Lifecycle::Take(const std::string& targets,
     cause.id = absl::StrCat(stem, "-", n);
   const std::string made = absl::StrCat(out_, "/", StageName(Stage::kCrashing),
                                         "/", kUnfinished, cause.id);
+  absl::Cleanup forget = [&made] {
+    std::error_code ignored;
+    fs::remove_all(made, ignored);
+  };
   if (absl::Status s = AddExamples(made, seen.cases); !s.ok()) return s;
   if (absl::Status s = Write(cause, made); !s.ok()) return s;
   cause.examples = CountExamples(made);
   std::error_code error;
   fs::rename(made, FolderOf(cause), error);
   if (error) return Cannot("make " + FolderOf(cause), error.message());
+  std::move(forget).Cancel();
   causes_.push_back(std::move(cause));
   return absl::OkStatus();
 }

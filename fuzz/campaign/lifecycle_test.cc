@@ -1,12 +1,19 @@
 #include "fuzz/campaign/lifecycle.h"
 
+#include <sys/mount.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "corpus/codec.h"
 #include "gtest/gtest.h"
 
@@ -235,6 +242,30 @@ TEST(Lifecycle, ForgetsWhatWasNotFinished) {
   EXPECT_TRUE(lifecycle->causes().empty());
   EXPECT_FALSE(fs::exists(half));
   EXPECT_TRUE(fs::exists(out + "/crashing/my notes"));
+}
+
+// A full disk: nothing half made stays, and what was known is as it was.
+TEST(Lifecycle, LeavesNothingHalfMadeOnAFullDisk) {
+  const std::string out = Folder("full");
+  if (mount("none", out.c_str(), "tmpfs", 0, "size=64k") != 0) {
+    GTEST_SKIP() << "cannot mount a small file system: "
+                 << std::strerror(errno);
+  }
+  absl::Cleanup unmount = [&out] { umount2(out.c_str(), MNT_DETACH); };
+  Campaign(out, {kSeen}, false);
+  SeenCause large = {"writer/writer.scale=SCALE_ONE", "writer", "scales", {}};
+  for (int i = 0; i < 64; ++i) large.cases.push_back(CaseOf(i));
+  auto lifecycle = Lifecycle::Open(out);
+  const absl::Status updated =
+      lifecycle->Update("--target=lib:x", "2026-12-01", {large});
+  EXPECT_TRUE(absl::StrContains(updated.message(), "No space left")) << updated;
+  EXPECT_EQ(lifecycle->causes().size(), 1u);
+  const fs::directory_iterator left(out + "/crashing");
+  EXPECT_EQ(std::distance(begin(left), end(left)), 1);
+  auto again = Lifecycle::Open(out);
+  ASSERT_EQ(again->causes().size(), 1u);
+  EXPECT_EQ(again->causes()[0].key, kTail);
+  EXPECT_EQ(again->causes()[0].examples, kSeen.cases.size());
 }
 
 // Nothing is lost where it cannot move.

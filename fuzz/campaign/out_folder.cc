@@ -88,6 +88,14 @@ absl::StatusOr<OutFolder> OutFolder::Claim(const std::string& path,
         " that no campaign wrote, and this one would take its place; choose "
         "another one with --out=DIR"));
   }
+  // Before anything is moved: on a full disk all stays. Cut last, so that it is
+  // never empty.
+  const std::string text = absl::StrCat(getpid(), ": ", command, "\n");
+  const auto size = static_cast<ssize_t>(text.size());
+  if (pwrite(lock, text.data(), text.size(), 0) != size ||
+      ftruncate(lock, size) != 0) {
+    return Cannot("write to the output folder " + name, std::strerror(errno));
+  }
   const std::string previous = path + "/previous";
   if (!old.empty()) {
     fs::create_directories(previous, error);
@@ -105,11 +113,6 @@ absl::StatusOr<OutFolder> OutFolder::Claim(const std::string& path,
           absl::StrCat("move the last results to ", name, "/previous"),
           error.message());
     }
-  }
-  const std::string text = absl::StrCat(getpid(), ": ", command, "\n");
-  if (ftruncate(lock, 0) != 0 || pwrite(lock, text.data(), text.size(), 0) !=
-                                     static_cast<ssize_t>(text.size())) {
-    return Cannot("write to the output folder " + name, std::strerror(errno));
   }
   std::move(close_lock).Cancel();
   return OutFolder(lock, !old.empty());

@@ -107,9 +107,11 @@ void Progress::Announce(const Finding& finding) {
   if (options_.quiet) return;
   ClearLine();
   const Failure& f = finding.failure;
+  const std::string replay = ReplayCommand(options_, finding);
   std::printf("FINDING %s: %s %s, %s: %s\n        %s\n", finding.id.c_str(),
               f.kernel().c_str(), f.verdict().c_str(), f.property().c_str(),
-              f.cause().c_str(), ReplayCommand(options_, finding).c_str());
+              f.cause().c_str(),
+              replay.empty() ? finding.unwritten.c_str() : replay.c_str());
   std::fflush(stdout);
 }
 

@@ -80,6 +80,15 @@ std::string FindingText(const CampaignOptions& options,
       absl::StrAppend(&text, "  minimal case:\n", Indented(FormatCaseText(*c)));
     }
   }
+  if (!finding.unwritten.empty()) {
+    absl::StrAppend(
+        &text, "  not all of its files are there: ", finding.unwritten, "\n");
+    // Nowhere else, then.
+    const auto c = ParseCaseBinary(finding.case_binary);
+    if (c.ok() && finding.minimal_binary.empty()) {
+      absl::StrAppend(&text, "  case:\n", Indented(FormatCaseText(*c)));
+    }
+  }
   for (const Finding::Shape& shape : finding.shapes) {
     absl::StrAppend(&text, "  also: ", shape.property, ": ", shape.cause,
                     shape.case_file.empty() ? "" : ", ", shape.case_file, "\n");
@@ -88,7 +97,10 @@ std::string FindingText(const CampaignOptions& options,
   if (!finding.known.empty()) {
     absl::StrAppend(&text, "  known before: ", finding.known, "\n");
   }
-  absl::StrAppend(&text, "  replay: ", ReplayCommand(options, finding), "\n");
+  const std::string replay = ReplayCommand(options, finding);
+  absl::StrAppend(
+      &text, "  replay: ",
+      replay.empty() ? "write the case above to a file first" : replay, "\n");
   return text;
 }
 

@@ -84,10 +84,15 @@ void MakeOne(const CampaignOptions& options, ReproducerKind kind,
   } else {
     const std::string path =
         absl::StrCat("findings/", finding.id, "/", ReproducerFile(kind));
-    if (WriteFileAtomically(absl::StrCat(options.out, "/", path), *source)
-            .ok()) {
+    const absl::Status written =
+        WriteFileAtomically(absl::StrCat(options.out, "/", path), *source);
+    if (written.ok()) {
       made.path = path;
       made.source = *source;
+    } else {
+      absl::StrAppend(&made.words, made.words.empty() ? "" : "; ",
+                      "not written: ", written.message());
+      finding.unwritten = std::string(written.message());
     }
   }
   finding.reproducers.push_back(made);

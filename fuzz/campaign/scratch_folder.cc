@@ -134,4 +134,15 @@ ScratchFolder::~ScratchFolder() {
   if (lock_ >= 0) close(lock_);
 }
 
+absl::Status ScratchHasRoom(const std::string& folder) {
+  // A hundred times the longest case and more.
+  constexpr std::uintmax_t kLeastBytes = std::uintmax_t{16} << 20;
+  std::error_code error;
+  const auto space = std::filesystem::space(folder, error);
+  if (error || space.available >= kLeastBytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("only ", space.available >> 10, " KiB are free in ", folder,
+                   "; set TMPDIR to a folder with more"));
+}
+
 }  // namespace mlafuzz

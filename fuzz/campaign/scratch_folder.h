@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace mlafuzz {
@@ -27,6 +28,11 @@ class ScratchFolder {
   std::string path_;
   int lock_;
 };
+
+// libFuzzer says nothing of a case that it could not write. ResourceExhausted,
+// with the way out, where a work folder's disk is nearly full: cases that were
+// new may be missing then.
+absl::Status ScratchHasRoom(const std::string& folder);
 
 // Removes folders mlafuzz.?????? in `base` whose owner is dead: the folder and
 // its `.owner` belong to this user, nobody holds the lock (also of another pid

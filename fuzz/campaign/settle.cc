@@ -35,7 +35,7 @@ void KeepShapes(const CampaignOptions& options, std::vector<Finding>& findings,
     }
     RemoveFinding(options, gone.id);
   }
-  for (const Finding& finding : findings) {
+  for (Finding& finding : findings) {
     if (!finding.shapes.empty()) SaveExplanation(options, finding);
   }
 }

@@ -11,6 +11,7 @@
 #include "oracle/judge.h"
 #include "oracle/other_reading.h"
 #include "oracle/verdict.h"
+#include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
@@ -26,14 +27,24 @@ bool IsReading(const Finding& finding) {
          finding.alike > finding.others;
 }
 
-// Of the findings at `places`, the one that stays.
+// How much a finding says of the fault: what a call of its own makes of a case
+// more than what it takes other calls or other cases to show.
+int RankOf(const Finding& finding) {
+  if (IsReading(finding)) return 2;
+  return IsRelation(finding.failure.property()) ? 0 : 1;
+}
+
+// Of the findings at `places`, the one that stays: of equals the first, but of
+// readings the one that explains most.
 std::size_t Leader(const std::vector<Finding>& findings,
                    const std::vector<std::size_t>& places) {
   std::size_t leader = places[0];
   for (const std::size_t place : places) {
-    const bool better = IsReading(findings[place]) &&
-                        (!IsReading(findings[leader]) ||
-                         findings[place].alike > findings[leader].alike);
+    const int rank = RankOf(findings[place]);
+    const int best = RankOf(findings[leader]);
+    const bool better =
+        rank > best || (rank == best && IsReading(findings[place]) &&
+                        findings[place].alike > findings[leader].alike);
     if (better) leader = place;
   }
   return leader;

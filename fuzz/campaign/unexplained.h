@@ -15,10 +15,11 @@ bool IsUnexplained(const Finding& finding);
 
 // A fault of no known cause looks different from case to case: another part of
 // the row, a guard, a death. So the unexplained findings of one kernel are
-// taken for one, until a cause is found or the fault is mended. The first
-// stays; one that reads the call otherwise and so predicts every byte
-// (oracle/other_reading.h), and does in most cases, stays in its place. The
-// others become its shapes, and are returned.
+// taken for one, until a cause is found or the fault is mended. What a case
+// shows alone stays rather than a relation, of equals the first; before all one
+// that reads the call otherwise and so predicts every byte
+// (oracle/other_reading.h), and does in most cases. The others become its
+// shapes, and are returned.
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings);
 
 }  // namespace mlafuzz

@@ -71,6 +71,23 @@ TEST(JoinUnexplained, KeepsTheReadingThatExplainsMost) {
   EXPECT_EQ(findings[0].id, "first-table-row");
 }
 
+// A kernel that dies of many tokens dies of a shared call first.
+TEST(JoinUnexplained, IsLedByWhatACaseShowsAlone) {
+  std::vector<Finding> findings = {
+      Of("writer", "fused", "fused"),
+      Of("writer", "crash", "memory-safety", "crash"),
+      Of("writer", "two-poison", "two-poison")};
+  findings[0].cases_to_find = 3;
+  findings[1].cases_to_find = 70;
+  findings[2].cases_to_find = 90;
+  JoinUnexplained(findings);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "crash");
+  EXPECT_EQ(findings[0].cases_to_find, 3u);
+  ASSERT_EQ(findings[0].shapes.size(), 2u);
+  EXPECT_EQ(findings[0].shapes[0].key, "writer/fused");
+}
+
 TEST(JoinUnexplained, IsNotLedByAReadingThatMostCasesBelie) {
   std::vector<Finding> findings = {Of("gather", "values-only"),
                                    Of("gather", "first-table-row")};

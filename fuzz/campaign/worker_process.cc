@@ -94,7 +94,9 @@ absl::StatusOr<std::unique_ptr<WorkerProcess>> WorkerProcess::Start(
   const std::string work = absl::StrCat(folder, "/work.", name);
   if (absl::Status s = WriteFileAtomically(work, request.SerializeAsString());
       !s.ok()) {
-    return s;
+    return absl::Status(
+        s.code(),
+        absl::StrCat(s.message(), "; set TMPDIR to a folder with more room"));
   }
   std::vector<std::string> argv = {engine};
   argv.insert(argv.end(), arguments.begin(), arguments.end());

@@ -321,10 +321,15 @@ int CampaignToExitCode(
                      marked.message()));
   }
   result->only_new = mark != nullptr && marked.ok();
-  if (absl::Status s = WriteReports(options, *result); !s.ok()) {
-    return UsageError(s);
+  const absl::Status reported = WriteReports(options, *result);
+  if (reported.ok()) {
+    AppendSummary(options);
+  } else {
+    // What is known goes where there is room.
+    std::printf(
+        "%s\n",
+        ReportText(options, *result, ReadBuildInfo(options.engine)).c_str());
   }
-  AppendSummary(options);
   for (const std::string& note : result->notes) {
     std::printf("note: %s\n", note.c_str());
   }
@@ -363,6 +368,13 @@ int CampaignToExitCode(
     std::printf(
         "nothing was informative: no check could have told a right kernel "
         "from a wrong one\n");
+  }
+  if (!reported.ok()) {
+    std::fflush(stdout);
+    return UsageError(absl::StrCat(
+        reported.message(),
+        "; the report stands above: make room, or choose another folder with "
+        "--out=DIR"));
   }
   std::printf("report: %s/report.txt, %s/report.html\n",
               options.shown_out.c_str(), options.shown_out.c_str());

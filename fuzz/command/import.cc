@@ -80,6 +80,7 @@ absl::StatusOr<DumpFiles> ReadFiles(const Arguments& arguments) {
   files.slots = CallersPath(arguments.Get("slot-indices"));
   files.tokens = CallersPath(arguments.Get("token-indices"));
   files.request_ids = CallersPath(arguments.Get("request-ids"));
+  files.lengths = CallersPath(arguments.Get("lengths"));
   return files;
 }
 
@@ -101,6 +102,13 @@ void PrintDump(const Dump& dump, const Scan& scan) {
     std::printf("note: no --block-table: the pages in order as one request\n");
   } else if (!dump.has_lengths) {
     std::printf("note: no --seq-lens: all pages are taken as full\n");
+  }
+  if (dump.other_negatives > 0) {
+    std::printf(
+        "note: %lld indices are negative but not -1, the first in %s; a kernel "
+        "that takes -1 alone for none reads them\n",
+        static_cast<long long>(dump.other_negatives),
+        dump.first_other_negative.c_str());
   }
   for (const Oddity oddity : kAllOddities) {
     const Scan::Count& count = scan.odd[static_cast<std::size_t>(oddity)];
@@ -146,14 +154,21 @@ absl::Status WriteCases(const std::vector<ImportedCase>& cases,
     return absl::UnavailableError(
         absl::StrCat(out, ": cannot make the folder: ", error.message()));
   }
+  std::size_t written = 0;
   for (const ImportedCase& c : cases) {
     const std::string name =
         absl::StrCat(KernelName(c.kernel), "-", CaseId(c.message), ".binpb");
     if (absl::Status s = WriteFileAtomically(absl::StrCat(out, "/", name),
                                              CanonicalBinary(c.message));
         !s.ok()) {
-      return s;
+      std::fflush(stdout);
+      return absl::Status(
+          s.code(),
+          absl::StrCat(s.message(), "; ", written, " of ", cases.size(),
+                       " cases are written, each "
+                       "whole: make room and import again"));
     }
+    ++written;
     std::printf("%s: %s\n", name.c_str(), c.where.c_str());
   }
   return absl::OkStatus();
@@ -239,6 +254,7 @@ Command ImportCommand() {
         "int32 [rows, topk], token numbers within a request"},
        {"topk", "N", "columns of raw indices"},
        {"request-ids", "FILE", "int32 [rows], whose token indices they are"},
+       {"lengths", "FILE", "int32 [rows], how many indices of each row count"},
        {"cases", "N", "of each kernel, at most (default 32)"},
        {"seed", "S", "of what is drawn (default 1)"},
        {"heads", "N", "of a decode's queries, which are generated (default 2)"},

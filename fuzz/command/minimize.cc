@@ -261,6 +261,11 @@ int Run(const Arguments& arguments, const std::string&) {
     const MinimizeState now = ReadMinimizeState(log);
     // By a signal, or by the time before it was seen to die once more.
     const bool stopped = absl::IsCancelled(result.status());
+    // One that was begun and holds nothing.
+    std::error_code none;
+    if (!out.empty() && std::filesystem::file_size(log, none) == 0 && !none) {
+      std::filesystem::remove(log, none);
+    }
     // A log that was refused holds nothing of this case.
     const bool kept =
         !out.empty() && now.tries > 0 && (stopped || now.tries > before.tries);
@@ -316,7 +321,9 @@ int Run(const Arguments& arguments, const std::string&) {
     return kExitFound;
   }
   if (absl::Status s = WriteFileAtomically(out, text); !s.ok()) {
-    return error(s.message());
+    std::printf("%s", text.c_str());
+    std::fflush(stdout);
+    return error(absl::StrCat(s.message(), "; the case stands above"));
   }
   if (!result->exhausted()) {
     std::error_code ignored;

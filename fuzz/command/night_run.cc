@@ -128,15 +128,21 @@ class NightRun {
       for (const NamedCase& c : *stored) {
         cases.push_back(CanonicalBinary(c.message));
       }
-      std::vector<const Cause*> replayed;
+      std::vector<const Cause*> replayed;  // of each further case
+      std::size_t known_here = 0;
       for (const auto& [name, cause] : *causes) {
         if (name.first != work.name() || known_.count(name) == 0) continue;
+        ++known_here;
         replayed.push_back(&cause);
         cases.push_back(cause.case_binary);
+        for (const std::string& binary : cause.more_cases) {
+          replayed.push_back(&cause);
+          cases.push_back(binary);
+        }
       }
       Say("replay",
           absl::StrCat(work.name(), ": ", stored->size(), " regressions, ",
-                       replayed.size(), " known causes"));
+                       known_here, " known causes"));
       if (cases.empty()) continue;
       const auto runs = RunCases(work, cases);
       if (!runs.ok()) return runs.status();
@@ -160,7 +166,7 @@ class NightRun {
     const std::string replay =
         ReplayText(OutcomeOf(run, cause.sample.key(), cause.sample.kernel()));
     const auto [it, first] = replays_.emplace(NameOf(cause.sample), replay);
-    // Under several flavours what says most.
+    // Of several cases and flavours what says most.
     if (!first) it->second = WorseReplay(it->second, replay);
   }
 

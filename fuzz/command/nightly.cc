@@ -17,12 +17,13 @@
 #include "fuzz/nightly/config.h"
 #include "fuzz/nightly/news.h"
 #include "fuzz/nightly/nights.h"
+#include "fuzz/nightly/shares.h"
 #include "fuzz/state/records.h"
 
 namespace mlafuzz {
 namespace {
 
-// --since: no night, only what was not known then.
+// --since: no night, only what has changed between two.
 absl::StatusOr<int> Since(const std::string& text, const State& state) {
   const std::uint64_t last = LastNight(state.path());
   std::uint64_t since = 0;
@@ -33,15 +34,22 @@ absl::StatusOr<int> Since(const std::string& text, const State& state) {
         absl::StrCat("--since needs a night, 0 to ", last,
                      ", or \"last\", got \"", text, "\""));
   }
-  const auto known = KnownCausesOf(state.path(), since);
-  if (!known.ok()) return known.status();
-  const auto causes = CausesOf(state, *known, last);
+  const auto then = KnownCausesOf(state.path(), since);
+  if (!then.ok()) return then.status();
+  const auto now = KnownCausesOf(state.path(), last);
+  if (!now.ok()) return now.status();
+  const auto causes = CausesOf(state, *then, last);
   if (!causes.ok()) return causes.status();
-  const std::string lines = NewCausesText(*causes, *known);
-  std::printf("new since night %llu:%s\n%s",
-              static_cast<unsigned long long>(since),
-              lines.empty() ? " nothing" : "", lines.c_str());
-  return lines.empty() ? kExitNothingFound : kExitFound;
+  const Changes changes = ChangesSince(*causes, *then, *now);
+  for (const auto& [what, lines] :
+       {std::pair("new", &changes.fresh), std::pair("back", &changes.back),
+        std::pair("gone", &changes.gone)}) {
+    std::printf("%s since night %llu:%s\n%s", what,
+                static_cast<unsigned long long>(since),
+                lines->empty() ? " nothing" : "", lines->c_str());
+  }
+  return changes.fresh.empty() && changes.back.empty() ? kExitNothingFound
+                                                       : kExitFound;
 }
 
 // Makes the state if it is not there, or not whole because that was cut.
@@ -56,6 +64,30 @@ absl::StatusOr<State> StateWithEpoch(const std::string& path) {
     return absl::UnavailableError("the state above could not be made");
   }
   return state;
+}
+
+// Adds to the units of each work its part of those that all share. What decides
+// is the night before: whoever runs a part of this one finds the same.
+absl::Status AddShares(const NightConfig& config, const State& state,
+                       std::uint64_t night, std::vector<Ready>& work) {
+  if (config.shared_units() == 0) return absl::OkStatus();
+  std::vector<WorkName> names;
+  for (const Ready& one : work) names.push_back({one.name(), one.kernels});
+  const auto yields = YieldsOf(state, night - 1, names);
+  if (!yields.ok()) return yields.status();
+  const std::vector<std::uint64_t> shares =
+      ShareUnits(config.shared_units(), *yields);
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    std::printf("share: %s: %llu of %llu units; night %llu: %s\n",
+                names[i].targets.c_str(),
+                static_cast<unsigned long long>(shares[i]),
+                static_cast<unsigned long long>(config.shared_units()),
+                static_cast<unsigned long long>(night - 1),
+                YieldText((*yields)[i]).c_str());
+    work[i].work.set_units(work[i].work.units() + shares[i]);
+  }
+  std::fflush(stdout);
+  return absl::OkStatus();
 }
 
 // --shard: of the next night's units, or of those of one that was cut, this
@@ -123,10 +155,18 @@ absl::StatusOr<int> RunNightly(const Arguments& arguments) {
   auto state = StateWithEpoch(path);
   if (!state.ok()) return state.status();
   if (shard) {
+    const std::uint64_t next = LastNight(state->path()) + 1;
+    if (absl::Status s = AddShares(*config, *state, next, work); !s.ok()) {
+      return s;
+    }
     return RunShard(arguments, work, *state);
   }
   auto night = Night::Begin(path);
   if (!night.ok()) return night.status();
+  if (absl::Status s = AddShares(*config, *state, night->number(), work);
+      !s.ok()) {
+    return s;
+  }
   std::printf("mlafuzz: night %llu%s\n",
               static_cast<unsigned long long>(night->number()),
               night->resumed() ? ", which was cut, goes on" : "");
@@ -152,7 +192,7 @@ Command NightlyCommand() {
           "a whole night: replay, fuzz, ledger gate, minimise, report, prune",
           {{"config", "FILE", "what to do (docs/nightly.md)"},
            {"since", "N|last",
-            "run nothing; print the causes that night N did not know"},
+            "run nothing; print what is new, back or gone since night N"},
            {"shard", "I",
             "run nothing but this part of the next night's units, 0 to N-1"},
            {"shards", "N", "how many parts there are"}},

@@ -271,9 +271,9 @@ class Sampler {
     return row;
   }
 
-  // Up to the last one that holds a value.
-  static std::int64_t LanesOf(const IntTable& indices, std::int64_t row) {
-    std::int64_t lanes = indices.columns;
+  // Of those that count, up to the last one that holds a value.
+  std::int64_t LanesOf(const IntTable& indices, std::int64_t row) const {
+    std::int64_t lanes = dump_.LaneCount(row, indices.columns);
     while (lanes > 0 && indices.At(row, lanes - 1) < 0) --lanes;
     return lanes;
   }
@@ -289,6 +289,15 @@ class Sampler {
 
   // ---- convert
 
+  // Of a lane that does not count, what an earlier step left may be no token of
+  // this request.
+  std::int64_t TokenAt(std::int64_t row, std::int64_t lane) const {
+    const IntTable& tokens = *dump_.tokens;
+    const std::int64_t token = tokens.At(row, lane);
+    const bool counts = lane < dump_.LaneCount(row, tokens.columns);
+    return counts || token < dump_.lengths[dump_.request_ids[row]] ? token : -1;
+  }
+
   absl::StatusOr<ImportedCase> Converted(int i) const {
     const IntTable& tokens = *dump_.tokens;
     const std::int64_t size = cache_.page_size();
@@ -303,7 +312,7 @@ class Sampler {
     for (const std::int64_t row : rows) {
       requests.insert(dump_.request_ids[row]);
       for (std::int64_t lane = first; lane < first + width; ++lane) {
-        const std::int64_t token = tokens.At(row, lane);
+        const std::int64_t token = TokenAt(row, lane);
         if (token >= 0) columns.insert(token / size);
       }
     }
@@ -349,7 +358,7 @@ class Sampler {
       convert.mutable_request_ids()->add_values(
           request_numbers.Of(dump_.request_ids[rows[r]]));
       for (std::int64_t lane = 0; lane < width; ++lane) {
-        const std::int64_t token = tokens.At(rows[r], first + lane);
+        const std::int64_t token = TokenAt(rows[r], first + lane);
         const std::int64_t value =
             token < 0 ? token
                       : column_numbers.Of(token / size) * size + token % size;
@@ -388,10 +397,13 @@ class Sampler {
     const std::int64_t width = std::min(of.columns, kDecodeLanes);
     const std::int64_t row = DrawRow(i, 200, of);
     const std::int64_t chunk = DrawLanes(i, 201, of, row, width);
-    const std::int64_t begin = Draw(i, 202, width - tokens_ + 1);
+    // Of these lanes, how many count.
+    const std::int64_t length = std::clamp<std::int64_t>(
+        dump_.LaneCount(row, of.columns) - chunk, 0, width);
+    const std::int64_t begin = Draw(i, 202, length - tokens_ + 1);
     std::set<std::int64_t> pages, slots;
     std::int64_t end = begin;
-    for (; end < width; ++end) {
+    for (; end < length; ++end) {
       const std::int64_t slot = SlotAt(row, chunk + end);
       if (slot < 0) continue;
       if (static_cast<std::int64_t>(slots.size()) == tokens_ &&
@@ -419,6 +431,20 @@ class Sampler {
     for (std::int64_t lane = begin; lane < end; ++lane) {
       const std::int64_t slot = SlotAt(row, chunk + lane);
       Set(indices, lane, slot < 0 ? slot : Local(local, slot));
+    }
+    if (!dump_.lane_counts.empty()) {
+      decode.add_lengths(static_cast<std::int32_t>(length));
+      // What stands behind is somebody else's slot: one of the case, so that
+      // whoever reads it is seen to.
+      auto stale = slots.begin();
+      for (std::int64_t lane = length; lane < width; ++lane) {
+        const std::int64_t left = of.At(row, chunk + lane);
+        if (stale == slots.end()) stale = slots.begin();
+        Set(indices, lane,
+            left < 0        ? left
+            : slots.empty() ? 0
+                            : Local(local, *stale++));
+      }
     }
     if (absl::Status s = AddPool(local, slots, made.message); !s.ok()) return s;
     made.where =

@@ -38,8 +38,10 @@ struct ImportedCase {
 //   convert  of `tokens` a row or two, as many lanes as a multiple of 128 lets
 //            them be, in the columns of the table that they use.
 //   decode   of `slots`, or of `tokens` by the table, lanes of one row that one
-//            case can carry; the other lanes of their 64 are -1. fp8_ds_mla
-//            alone: no other layout has a decode here.
+//            case can carry; the other lanes of their 64 are -1. With
+//            lane_counts the decode is given a length, and what is no negative
+//            behind it names a slot of the case. fp8_ds_mla alone: no other
+//            layout has a decode here.
 //
 // A case's pool has those pages alone that the piece names, in their order in
 // the dump, and of them the bytes of those tokens alone that are read; page

@@ -316,6 +316,52 @@ TEST(Cases, AConversionGivesTheDumpsOwnSlots) {
   EXPECT_GE(lanes, 300u);
 }
 
+// A decode is told how many lanes count, and none of the others is live; what
+// they hold are slots, as on a server.
+TEST(Cases, ALengthLeavesStaleLanesBehindIt) {
+  DumpFiles files = MakeDump(TokenLayoutOf(FP8_DS_MLA), 4);
+  const std::vector<std::int32_t> counts = {150, 203, 5};
+  files.lengths = Write("lengths", Ints(counts));
+  // What an earlier, longer request left.
+  auto bytes = ReadFile(files.tokens);
+  ASSERT_TRUE(bytes.ok());
+  for (std::size_t row = 0; row < counts.size(); ++row) {
+    for (std::size_t lane = static_cast<std::size_t>(counts[row]); lane < 256;
+         ++lane) {
+      const std::int32_t stale = lane % 5 == 0 ? -1 : 100000;
+      std::memcpy(bytes->data() + 4 * (256 * row + lane), &stale, 4);
+    }
+  }
+  files.tokens = Write("stale tokens", *bytes);
+  int decodes = 0, cut = 0, stale = 0;
+  for (const ImportedCase& c : Sample(files)) {
+    if (c.kernel == Kernel::kConvert) {
+      for (const SetIndex& set :
+           c.message.steps(0).convert().token_indices().set()) {
+        EXPECT_LT(set.value(), 16) << c.where;
+      }
+    }
+    if (c.kernel != Kernel::kDecode) continue;
+    ++decodes;
+    const Decode& decode = c.message.steps(0).decode();
+    const auto slots = static_cast<std::int64_t>(c.message.pool().pages()) * 4;
+    ASSERT_EQ(decode.lengths_size(), 1) << c.where;
+    const auto rows = NumbersBehind(c.where, "row ");
+    const std::int64_t first = NumbersBehind(c.where, "lanes ")[0] / 64 * 64;
+    EXPECT_EQ(decode.lengths(0),
+              std::clamp<std::int64_t>(counts[rows[0]] - first, 0, 64))
+        << c.where;
+    cut += decode.lengths(0) < 64;
+    for (const SetIndex& set : decode.indices().set()) {
+      EXPECT_LT(set.value(), slots) << c.where;
+      stale += static_cast<std::int32_t>(set.at()) >= decode.lengths(0);
+    }
+  }
+  EXPECT_GE(decodes, 8);
+  EXPECT_GE(cut, 4);
+  EXPECT_GE(stale, 40);
+}
+
 TEST(Cases, OneByteOfTheDumpIsOneByteOfTheCases) {
   const TokenLayout& layout = TokenLayoutOf(FP8_DS_MLA);
   DumpFiles files = MakeDump(layout, 4);

@@ -105,18 +105,63 @@ absl::Status ReadRequests(const DumpFiles& files, Dump& dump) {
   return absl::OkStatus();
 }
 
+// How many lanes of the rows of `indices` count.
+absl::Status ReadLengths(const DumpFiles& files, const IntTable& indices,
+                         Dump& dump) {
+  if (files.lengths.empty()) return absl::OkStatus();
+  if (dump.lane_counts.empty()) {
+    auto counts = ReadIntTable(files.lengths, 0, "");
+    if (!counts.ok()) return counts.status();
+    for (std::int64_t row = 0; row < counts->rows; ++row) {
+      if (counts->At(row, 0) >= 0 && counts->At(row, 0) <= indices.columns) {
+        continue;
+      }
+      return Bad(files.lengths,
+                 absl::StrCat(Entry(*counts, row, 0), "; a row of indices has ",
+                              indices.columns, " lanes"));
+    }
+    dump.lane_counts = std::move(counts->values);
+  }
+  const auto rows = static_cast<std::int64_t>(dump.lane_counts.size());
+  if (rows != indices.rows) {
+    return Bad(files.lengths,
+               absl::StrCat("has ", rows, " entries, ", indices.path, " ",
+                            indices.rows, " rows"));
+  }
+  return absl::OkStatus();
+}
+
+// What a row says "none" by is -1: others are not refused, a kernel may get
+// them, but somebody should know.
+void CountNegatives(const IntTable& indices, Dump& dump) {
+  for (std::int64_t row = 0; row < indices.rows; ++row) {
+    const std::int64_t lanes = dump.LaneCount(row, indices.columns);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
+      if (indices.At(row, lane) >= -1) continue;
+      if (dump.other_negatives == 0) {
+        dump.first_other_negative =
+            absl::StrCat(indices.path, ": ", Entry(indices, row, lane));
+      }
+      ++dump.other_negatives;
+    }
+  }
+}
+
 absl::Status ReadSlots(const DumpFiles& files, Dump& dump) {
   auto slots = ReadIntTable(files.slots, files.topk, "topk");
   if (!slots.ok()) return slots.status();
+  if (absl::Status s = ReadLengths(files, *slots, dump); !s.ok()) return s;
   const std::int64_t count = dump.cache.pages() * dump.cache.page_size();
   for (std::int64_t row = 0; row < slots->rows; ++row) {
-    for (std::int64_t lane = 0; lane < slots->columns; ++lane) {
+    const std::int64_t lanes = dump.LaneCount(row, slots->columns);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
       if (slots->At(row, lane) < count) continue;
       return Bad(files.slots,
                  absl::StrCat(Entry(*slots, row, lane), ", past the pool's ",
                               count, " slots"));
     }
   }
+  CountNegatives(*slots, dump);
   dump.slots = *std::move(slots);
   return absl::OkStatus();
 }
@@ -125,6 +170,7 @@ absl::Status ReadTokens(const DumpFiles& files, Dump& dump) {
   if (!dump.has_table) return Bad("--token-indices", "needs --block-table");
   auto tokens = ReadIntTable(files.tokens, files.topk, "topk");
   if (!tokens.ok()) return tokens.status();
+  if (absl::Status s = ReadLengths(files, *tokens, dump); !s.ok()) return s;
   if (files.request_ids.empty()) {
     // One token a request, as in a decode step.
     if (tokens->rows != dump.table.rows) {
@@ -155,14 +201,35 @@ absl::Status ReadTokens(const DumpFiles& files, Dump& dump) {
   }
   for (std::int64_t row = 0; row < tokens->rows; ++row) {
     const std::int64_t length = dump.lengths[dump.request_ids[row]];
-    for (std::int64_t lane = 0; lane < tokens->columns; ++lane) {
+    const std::int64_t lanes = dump.LaneCount(row, tokens->columns);
+    for (std::int64_t lane = 0; lane < lanes; ++lane) {
       if (tokens->At(row, lane) < length) continue;
       return Bad(files.tokens, absl::StrCat(Entry(*tokens, row, lane),
                                             ", request ", dump.request_ids[row],
                                             " has ", length, " tokens"));
     }
   }
+  CountNegatives(*tokens, dump);
   dump.tokens = *std::move(tokens);
+  return absl::OkStatus();
+}
+
+// A number of columns that nothing has, a file that belongs to another: a name
+// was forgotten.
+absl::Status CheckNames(const DumpFiles& files) {
+  const bool indices = !files.slots.empty() || !files.tokens.empty();
+  if (files.table_columns != 0 && files.block_table.empty()) {
+    return Bad("--table-columns", "needs --block-table");
+  }
+  if (files.topk != 0 && !indices) {
+    return Bad("--topk", "needs --token-indices or --slot-indices");
+  }
+  if (!files.lengths.empty() && !indices) {
+    return Bad("--lengths", "needs --token-indices or --slot-indices");
+  }
+  if (!files.request_ids.empty() && files.tokens.empty()) {
+    return Bad("--request-ids", "needs --token-indices");
+  }
   return absl::OkStatus();
 }
 
@@ -272,6 +339,7 @@ absl::Status CacheDump::ReadToken(std::int64_t slot,
 }
 
 absl::StatusOr<Dump> ReadDump(const DumpFiles& files) {
+  if (absl::Status s = CheckNames(files); !s.ok()) return s;
   auto cache = CacheDump::Open(files);
   if (!cache.ok()) return cache.status();
   Dump dump(*std::move(cache));
@@ -281,8 +349,6 @@ absl::StatusOr<Dump> ReadDump(const DumpFiles& files) {
   }
   if (!files.tokens.empty()) {
     if (absl::Status s = ReadTokens(files, dump); !s.ok()) return s;
-  } else if (!files.request_ids.empty()) {
-    return Bad("--request-ids", "needs --token-indices");
   }
   return dump;
 }

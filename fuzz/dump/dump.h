@@ -28,8 +28,11 @@ struct DumpFiles {
   std::int64_t table_columns = 0;  // of a raw one
   std::string seq_lens;            // int [requests], tokens in the cache
   std::string slots;               // int [rows, topk], pool slots
-  std::string tokens;       // int [rows, topk], token numbers of their requests
-  std::int64_t topk = 0;    // columns of a raw one of these
+  std::string tokens;     // int [rows, topk], token numbers of their requests
+  std::int64_t topk = 0;  // columns of a raw one of these
+  // int [rows], of `slots` and `tokens`: how many lanes of each row count. What
+  // stands in the others is what an earlier step left.
+  std::string lengths;
   std::string request_ids;  // int [rows], of `tokens`
 };
 
@@ -94,6 +97,17 @@ struct Dump {
   std::optional<IntTable> slots;
   std::optional<IntTable> tokens;
   std::vector<std::int64_t> request_ids;  // of the rows of `tokens`
+  // Of the rows of `slots` and `tokens`; empty: not dumped, all lanes count.
+  std::vector<std::int64_t> lane_counts;
+  // Entries of lanes that count and are negative but not -1, by which a row
+  // says "none", and a sentence for the first of them.
+  std::int64_t other_negatives = 0;
+  std::string first_other_negative;
+
+  // How many lanes of a row count; `columns` at most.
+  std::int64_t LaneCount(std::int64_t row, std::int64_t columns) const {
+    return lane_counts.empty() ? columns : lane_counts[row];
+  }
 
   // The slot of a request's token; both are there.
   std::int64_t SlotOf(std::int64_t request, std::int64_t token) const {
@@ -104,7 +118,7 @@ struct Dump {
 
 // Reads all but the pages and checks that the parts agree: InvalidArgument
 // names the file and the offset of the first entry that names what is not
-// there.
+// there, or the number of columns that belongs to no file.
 absl::StatusOr<Dump> ReadDump(const DumpFiles& files);
 
 }  // namespace mlafuzz

@@ -96,6 +96,64 @@ TEST_F(DumpTest, ARawMatrixNeedsItsColumns) {
   EXPECT_EQ(Error(), "read");
 }
 
+TEST_F(DumpTest, NamesWithoutTheirFilesAreRefused) {
+  DumpFiles files;
+  files.cache = files_.cache;
+  files.page_size = 2;
+  const DumpFiles bare = files;
+  const auto error = [](const DumpFiles& of) {
+    const auto dump = ReadDump(of);
+    return dump.ok() ? "read" : std::string(dump.status().message());
+  };
+  EXPECT_EQ(error(bare), "read");
+  files.table_columns = 2;
+  EXPECT_EQ(error(files), "--table-columns: needs --block-table");
+  files = bare;
+  files.topk = 2048;
+  EXPECT_EQ(error(files), "--topk: needs --token-indices or --slot-indices");
+  files = bare;
+  files.lengths = Write("lengths", Ints({1, 1}));
+  EXPECT_EQ(error(files), "--lengths: needs --token-indices or --slot-indices");
+  files = bare;
+  files.request_ids = Write("ids", Ints({0, 0}));
+  EXPECT_EQ(error(files), "--request-ids: needs --token-indices");
+}
+
+// Behind a row's length stands what an earlier step left.
+TEST_F(DumpTest, LanesBehindALengthAreNotLookedAt) {
+  files_.tokens = Write("stale", Ints({0, 2, 900, 1, -7, 900}));
+  files_.slots = Write("stale slots", Ints({7, 0, 8, 4, 8, 8}));
+  EXPECT_TRUE(absl::StrContains(Error(), "past the pool's 8 slots"));
+  files_.lengths = Write("lengths", Ints({2, 1}));
+  auto dump = ReadDump(files_);
+  ASSERT_TRUE(dump.ok()) << dump.status();
+  EXPECT_EQ(dump->LaneCount(0, 3), 2);
+  EXPECT_EQ(dump->LaneCount(1, 3), 1);
+  EXPECT_EQ(dump->other_negatives, 0);
+
+  files_.lengths = Write("long", Ints({2, 4}));
+  EXPECT_TRUE(absl::StrContains(
+      Error(), ".long: entry [1, 0] at offset 4 is 4; a row of indices has 3"))
+      << Error();
+  files_.lengths = Write("negative", Ints({-1, 1}));
+  EXPECT_TRUE(absl::StrContains(Error(), "entry [0, 0] at offset 0 is -1"));
+  files_.lengths = Write("three", Ints({1, 1, 1}));
+  EXPECT_TRUE(absl::StrContains(Error(), ".three: has 3 entries, "));
+  files_.lengths = Write("torn", Ints({1, 1}).substr(0, 7));
+  EXPECT_TRUE(absl::StrContains(Error(), ".torn: is torn")) << Error();
+}
+
+TEST_F(DumpTest, NegativesThatAreNotMinusOneAreCounted) {
+  files_.tokens = Write("negatives", Ints({0, -2, -1, -9, 0, -1}));
+  files_.slots = "";
+  const auto dump = ReadDump(files_);
+  ASSERT_TRUE(dump.ok()) << dump.status();
+  EXPECT_EQ(dump->other_negatives, 2);
+  EXPECT_TRUE(absl::EndsWith(dump->first_other_negative,
+                             ".negatives: entry [0, 1] at offset 4 is -2"))
+      << dump->first_other_negative;
+}
+
 TEST_F(DumpTest, WithoutATableThePagesAreOneRequest) {
   DumpFiles files;
   files.page_size = 2;
@@ -224,7 +282,10 @@ TEST_F(DumpTest, ATornFileIsRefusedWithTheOffsetOfTheTear) {
        [](T& t) { t.files_.page_bytes = 1311; },
        {"pages of 1311 bytes: 2 tokens of row656 need 1312"}},
       {"lengths without a table",
-       [](T& t) { t.files_.block_table.clear(); },
+       [](T& t) {
+         t.files_.block_table.clear();
+         t.files_.table_columns = 0;
+       },
        {"--seq-lens: needs --block-table"}},
   };
   const DumpFiles whole = files_;

@@ -31,6 +31,14 @@ absl::StatusOr<NightConfig> ParseNightConfig(absl::string_view text) {
           absl::StrCat("work[", i, "].cases: needs 1 or more"));
     }
   }
+  for (int i = 0; i < config.work_size(); ++i) {
+    if (config.shared_units() > kSeedsOfANight - config.work(i).units()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("shared_units: with the ", config.work(i).units(),
+                       " of work[", i, "] a night has at most ", kSeedsOfANight,
+                       ", got ", config.shared_units()));
+    }
+  }
   if (config.red().empty()) {
     for (const Red red : {NEW_CAUSE, REGRESSION, UNINFORMATIVE, GATE}) {
       config.add_red(red);

@@ -40,6 +40,8 @@ TEST(NightConfigTest, RefusesWithTheFieldsName) {
   refused("state: 's' work { cases: 1 }", "work[0].units");
   refused("state: 's' work { units: 1000001 cases: 1 }", "work[0].units");
   refused("state: 's' work { units: 1 }", "work[0].cases");
+  refused("state: 's' work { units: 2 cases: 1 } shared_units: 999999",
+          "shared_units: with the 2 of work[0]");
 }
 
 TEST(NightConfigTest, NoTwoNightsShareASeed) {

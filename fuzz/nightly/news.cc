@@ -1,5 +1,7 @@
 #include "fuzz/nightly/news.h"
 
+#include <algorithm>
+#include <iterator>
 #include <tuple>
 
 #include "absl/strings/match.h"
@@ -84,25 +86,35 @@ absl::StatusOr<Causes> CausesOf(const State& state, const KnownBefore& known,
                                 std::uint64_t night) {
   const auto ids = state.List(Kind::kFinding);
   if (!ids.ok()) return ids.status();
-  Causes causes;
+  // Of each cause its cases, the smallest first. One case may be found under
+  // several flavours.
+  struct Found {
+    FoundCase sample;
+    std::string binary;
+  };
+  std::map<CauseName, std::map<std::pair<std::size_t, std::string>, Found>> all;
   for (const std::string& id : *ids) {
     auto found = ReadFoundCase(state, id);
     if (!found.ok()) return found.status();
     auto binary = state.Get(Kind::kCase, found->case_id());
     if (!binary.ok()) return binary.status();
-    const CauseName name = NameOf(*found);
-    const auto it = causes.find(name);
-    const auto rank = [](const std::string& bytes, const std::string& case_id) {
-      return std::pair(bytes.size(), case_id);
-    };
-    if (it != causes.end() &&
-        rank(it->second.case_binary, it->second.sample.case_id()) <=
-            rank(*binary, found->case_id())) {
-      continue;
-    }
+    auto& of = all[NameOf(*found)];
+    std::pair rank(binary->size(), found->case_id());
+    of.try_emplace(std::move(rank),
+                   Found{*std::move(found), *std::move(binary)});
+    if (of.size() > kMoreExamples + 1) of.erase(std::prev(of.end()));
+  }
+  Causes causes;
+  for (auto& [name, cases] : all) {
     Cause& cause = causes[name];
-    cause.sample = *std::move(found);
-    cause.case_binary = *std::move(binary);
+    for (auto& [rank, found] : cases) {
+      if (cause.case_binary.empty()) {
+        cause.sample = std::move(found.sample);
+        cause.case_binary = std::move(found.binary);
+      } else {
+        cause.more_cases.push_back(std::move(found.binary));
+      }
+    }
     const auto at = known.find(name);
     cause.first_night = at == known.end() ? night : at->second.first_night;
   }
@@ -124,9 +136,11 @@ absl::StatusOr<KnownBefore> KnownCausesOf(const std::string& state_path,
         path, ": is no report of a night; name another one with --since"));
   }
   for (const auto& cause : json["causes"]) {
+    const bool gone = cause.value("news", "") == NewsName(News::kGone);
+    // Reports of before there were stages know of the last night alone.
     known[{cause.value("targets", ""), cause.value("key", "")}] = {
-        cause.value("first_night", night),
-        cause.value("news", "") == NewsName(News::kGone)};
+        cause.value("first_night", night), gone,
+        gone ? std::max(1, cause.value("passes", 1)) : 0};
   }
   return known;
 }
@@ -143,6 +157,16 @@ News NewsOf(const CauseName& name, const Cause& cause,
     }
   }
   return it->second.gone ? News::kBack : News::kStill;
+}
+
+Standing StandingOf(const CauseName& name, const Cause& cause,
+                    const KnownBefore& known) {
+  if (NewsOf(name, cause, known) != News::kGone) return {};
+  const auto it = known.find(name);
+  const int passes = (it == known.end() ? 0 : it->second.passes) +
+                     (cause.replay == kPasses ? 1 : 0);
+  return {passes >= kPassesToRest ? Stage::kRegression : Stage::kIncubating,
+          passes};
 }
 
 nlohmann::ordered_json NightJson(const NightResult& result,
@@ -169,8 +193,11 @@ nlohmann::ordered_json NightJson(const NightResult& result,
   json["causes"] = nlohmann::ordered_json::array();
   for (const auto& [name, cause] : causes) {
     const FoundCase& found = cause.sample;
+    const Standing standing = StandingOf(name, cause, known);
     json["causes"].push_back({{"id", CauseId(found)},
                               {"news", NewsName(NewsOf(name, cause, known))},
+                              {"stage", StageName(standing.stage)},
+                              {"passes", standing.passes},
                               {"first_night", cause.first_night},
                               {"targets", found.targets()},
                               {"key", found.key()},
@@ -197,7 +224,14 @@ std::string NightText(const NightResult& result, const Causes& causes,
     if (news != News::kNew) {
       absl::StrAppend(&lines[news], "    since night ", cause.first_night,
                       "; its case: ", cause.replay,
-                      cause.found_tonight ? "; found again tonight\n" : "\n");
+                      cause.found_tonight ? "; found again tonight" : "");
+      const Standing standing = StandingOf(name, cause, known);
+      if (standing.stage != Stage::kCrashing) {
+        absl::StrAppend(&lines[news], "; ", StageName(standing.stage), ": ",
+                        standing.passes, " of ", kPassesToRest,
+                        " nights in a row");
+      }
+      lines[news] += "\n";
     }
   }
   std::string text =
@@ -229,12 +263,22 @@ std::string NightText(const NightResult& result, const Causes& causes,
   return text;
 }
 
-std::string NewCausesText(const Causes& causes, const KnownBefore& known) {
-  std::string text;
+Changes ChangesSince(const Causes& causes, const KnownBefore& then,
+                     const KnownBefore& now) {
+  Changes changes;
   for (const auto& [name, cause] : causes) {
-    if (known.count(name) == 0) absl::StrAppend(&text, Line(cause));
+    const auto before = then.find(name);
+    const auto after = now.find(name);
+    const bool gone = after != now.end() && after->second.gone;
+    if (before == then.end()) {
+      absl::StrAppend(&changes.fresh, Line(cause));
+    } else if (before->second.gone && !gone) {
+      absl::StrAppend(&changes.back, Line(cause));
+    } else if (gone && !before->second.gone) {
+      absl::StrAppend(&changes.gone, Line(cause));
+    }
   }
-  return text;
+  return changes;
 }
 
 }  // namespace mlafuzz

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "fuzz/campaign/lifecycle.h"
 #include "fuzz/campaign/outcome.h"
 #include "fuzz/state/records.h"
 #include "fuzz/state/state.h"
@@ -29,6 +30,17 @@ const char* NewsName(News news);
 struct Known {
   std::uint64_t first_night = 0;
   bool gone = false;
+  int passes = 0;  // nights in a row in which it was gone
+};
+
+// Where a cause stands after a night, as in an output folder
+// (fuzz/campaign/lifecycle.h): crashing until it is gone, incubating until its
+// cases have passed kPassesToRest nights in a row, and crashing again as soon
+// as it fails. A night that judged no case of it, and found it not, leaves it
+// where it was.
+struct Standing {
+  Stage stage = Stage::kCrashing;
+  int passes = 0;
 };
 
 // A cause of failures of certain targets, with the smallest case of the state
@@ -36,6 +48,9 @@ struct Known {
 struct Cause {
   FoundCase sample;
   std::string case_binary;
+  // The next smallest that fail by it, kMoreExamples at most: one case that
+  // passes does not make a cause gone.
+  std::vector<std::string> more_cases;
   std::uint64_t first_night = 0;
   bool found_tonight = false;
   // "fails", "fails otherwise", "passes", "not run: WHY"
@@ -43,6 +58,7 @@ struct Cause {
   std::string minimal_file;  // below the night's folder; empty: none
   std::string note;          // why not
 };
+inline constexpr std::size_t kMoreExamples = 7;
 // Targets as flags, key.
 using CauseName = std::pair<std::string, std::string>;
 CauseName NameOf(const FoundCase& found);
@@ -69,6 +85,8 @@ absl::StatusOr<KnownBefore> KnownCausesOf(const std::string& state_path,
 
 News NewsOf(const CauseName& name, const Cause& cause,
             const KnownBefore& known);
+Standing StandingOf(const CauseName& name, const Cause& cause,
+                    const KnownBefore& known);
 
 // What a night did, beside its causes.
 struct NightResult {
@@ -96,8 +114,14 @@ nlohmann::ordered_json NightJson(const NightResult& result,
                                  const KnownBefore& known);
 std::string NightText(const NightResult& result, const Causes& causes,
                       const KnownBefore& known);
-// The lines of causes that are not of `known`.
-std::string NewCausesText(const Causes& causes, const KnownBefore& known);
+// What has changed between two nights: the lines of causes that `then` did not
+// know, that it had gone and `now` has not, and that `now` alone has gone.
+// `now` may lack those that came after its night.
+struct Changes {
+  std::string fresh, back, gone;
+};
+Changes ChangesSince(const Causes& causes, const KnownBefore& then,
+                     const KnownBefore& now);
 
 }  // namespace mlafuzz
 

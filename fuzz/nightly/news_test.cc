@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "fuzz/nightly/nights.h"
 #include "gtest/gtest.h"
@@ -46,6 +47,7 @@ TEST_F(NewsTest, ACauseIsShownByItsSmallestCase) {
   ASSERT_EQ(causes->size(), 1u);
   const Cause& cause = causes->begin()->second;
   EXPECT_EQ(cause.case_binary, "short");
+  EXPECT_EQ(cause.more_cases, (std::vector<std::string>{"long case"}));
   EXPECT_EQ(cause.first_night, 3u);
   EXPECT_EQ(CausesOf(*state_, {{NameOf(cause.sample), {1, false}}}, 3)
                 ->begin()
@@ -115,13 +117,67 @@ TEST_F(NewsTest, AReportTellsTheNextNight) {
   ASSERT_EQ(known->size(), 1u);
   EXPECT_EQ(known->begin()->second.first_night, 1u);
   EXPECT_FALSE(known->begin()->second.gone);
-  EXPECT_TRUE(NewCausesText(*causes, *known).empty());
-  EXPECT_FALSE(NewCausesText(*causes, before).empty());
+  EXPECT_EQ(known->begin()->second.passes, 0);
+  EXPECT_TRUE(ChangesSince(*causes, *known, *known).fresh.empty());
+  EXPECT_FALSE(ChangesSince(*causes, before, *known).fresh.empty());
+  // Of a fleet's units that no night has reported yet.
+  EXPECT_FALSE(ChangesSince(*causes, before, before).fresh.empty());
 
   causes->begin()->second.replay = "passes";
   std::ofstream(folder + "/report.json")
       << NightJson(result, *causes, *known).dump();
   EXPECT_TRUE(KnownCausesOf(state_->path(), 1)->begin()->second.gone);
+}
+
+// Night by night it moves on by itself, and back at once.
+TEST_F(NewsTest, ACauseMovesOnWhileItIsGone) {
+  auto causes = CausesOf(*state_, {}, 1);
+  ASSERT_TRUE(causes.ok());
+  const auto& [name, cause] = *causes->begin();
+  KnownBefore known;
+  std::vector<KnownBefore> nights = {known};
+  const auto night = [&](const std::string& replay, Stage stage, int passes) {
+    causes->begin()->second.replay = replay;
+    const Standing standing = StandingOf(name, cause, known);
+    EXPECT_EQ(StageName(standing.stage), StageName(stage)) << replay;
+    EXPECT_EQ(standing.passes, passes) << replay;
+    NightResult result;
+    result.night = nights.size();
+    const std::string folder = NightFolder(state_->path(), result.night);
+    fs::create_directories(folder);
+    std::ofstream(folder + "/report.json")
+        << NightJson(result, *causes, known).dump();
+    known = *KnownCausesOf(state_->path(), result.night);
+    nights.push_back(known);
+  };
+  night("fails", Stage::kCrashing, 0);
+  night("passes", Stage::kIncubating, 1);
+  night("not run: it does not build", Stage::kIncubating, 1);
+  night("passes", Stage::kIncubating, 2);
+  night("passes", Stage::kRegression, 3);
+  night("passes", Stage::kRegression, 4);
+  night("fails otherwise", Stage::kCrashing, 0);
+  night("not run: it does not build", Stage::kCrashing, 0);
+  night("passes", Stage::kIncubating, 1);
+
+  EXPECT_FALSE(ChangesSince(*causes, nights[0], nights[9]).fresh.empty());
+  EXPECT_FALSE(ChangesSince(*causes, nights[1], nights[2]).gone.empty());
+  EXPECT_FALSE(ChangesSince(*causes, nights[6], nights[7]).back.empty());
+  const Changes none = ChangesSince(*causes, nights[2], nights[9]);
+  EXPECT_TRUE(none.fresh.empty() && none.back.empty() && none.gone.empty());
+}
+
+// Reports of before there were stages.
+TEST_F(NewsTest, AnOlderReportKnowsOfOneNight) {
+  const std::string folder = NightFolder(state_->path(), 2);
+  fs::create_directories(folder);
+  std::ofstream(folder + "/report.json") << R"({"causes": [
+      {"targets": "t", "key": "a", "first_night": 1, "news": "gone"},
+      {"targets": "t", "key": "b", "first_night": 2, "news": "new"}]})";
+  const auto known = KnownCausesOf(state_->path(), 2);
+  ASSERT_TRUE(known.ok());
+  EXPECT_EQ(known->at({"t", "a"}).passes, 1);
+  EXPECT_EQ(known->at({"t", "b"}).passes, 0);
 }
 
 TEST_F(NewsTest, NoReportAndADamagedOneAreRefused) {

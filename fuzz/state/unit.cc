@@ -22,15 +22,10 @@ absl::Status Again(absl::string_view why) {
       absl::StrCat(why, "; the unit has to be run again"));
 }
 
-// libFuzzer says nothing of a case that it could not write: on a full disk a
-// unit would keep fewer than elsewhere.
+// On a full disk a unit would keep fewer cases than elsewhere.
 absl::Status RefuseFullDisk(const std::string& folder) {
-  constexpr std::uintmax_t kLeastBytes = std::uintmax_t{16} << 20;
-  std::error_code error;
-  const auto space = std::filesystem::space(folder, error);
-  if (error || space.available >= kLeastBytes) return absl::OkStatus();
-  return Again(absl::StrCat("only ", space.available >> 10, " KiB are free in ",
-                            folder, "; set TMPDIR to a folder with more"));
+  const absl::Status room = ScratchHasRoom(folder);
+  return room.ok() ? room : Again(room.message());
 }
 
 // The epoch's cases as files, in the order of their ids, and the list of them.

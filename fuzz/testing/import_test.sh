@@ -86,10 +86,18 @@ token = np.full((4, topk), -1, dtype="<i4")
 for request, length in enumerate(lens):
     token[request, :length] = rng.permutation(length)
 token.tofile("tokens.bin")
+stale = np.where(token < 0, 90000, token)
+stale[0, 2047] = -1
+stale.astype("<i4").tofile("stale.bin")
+odd = token.copy()
+odd[1, 5] = -2
+odd[3, 9] = -1000
+odd.tofile("odd.bin")
 slot = np.where(token < 0, -1,
                 np.take_along_axis(table, np.maximum(token, 0) // size, 1) *
                 size + token % size).astype("<i8")
 np.save("slots.npy", slot)
+np.save("three-slots.npy", slot[:3])
 
 # A NaN code in page `order[3]`, row 5: token 197 of the first request.
 damaged = row656.copy()
@@ -119,6 +127,12 @@ expect 2 'tokens.bin: is raw and says no shape: .* --topk=N' \
   "${raw[@]}" "${request[@]}" --token-indices=tokens.bin
 expect 2 'tokens.bin: is raw and says no shape: .* --topk=N' \
   "${raw[@]}" --slot-indices=tokens.bin
+expect 2 '--table-columns: needs --block-table' "${raw[@]}" --table-columns=16
+expect 2 '--topk: needs --token-indices or --slot-indices' \
+  "${raw[@]}" "${request[@]}" --topk=2048
+expect 2 '--lengths: needs --token-indices' "${raw[@]}" --lengths=lens.bin
+expect 2 'lens.bin: has 4 entries, .*slots.npy 3 rows' \
+  "${raw[@]}" --slot-indices=three-slots.npy --lengths=lens.bin
 [[ ! -e mlafuzz-import ]] || { echo "FAILED: cases of a refused dump"; failed=1; }
 
 # ---- what is right passes, what is wrong is caught
@@ -139,6 +153,19 @@ done
 expect 0 'nothing found' campaign --corpus=cases --cases=200 --flavour=plain \
   --seed=1 --out=campaign
 expect 0 'epoch 1: [0-9]+ cases' corpus import --state=state cases
+
+# ---- how many lanes count, and what an earlier step left behind them
+expect 2 'stale.bin: entry \[0, 600\] at offset 2400 is 90000' "${raw[@]}" \
+  "${request[@]}" --token-indices=stale.bin --topk=2048
+expect 0 '^decode: 32 cases' "${raw[@]}" "${request[@]}" \
+  --token-indices=stale.bin --topk=2048 --lengths=lens.bin --out=lengths
+expect 0 'step 0 decode pass' replay lengths --flavour=plain
+expect 1 ' fail$' replay lengths --flavour=plain \
+  --target=mutant:length-inclusive
+expect 0 'step 0 decode pass' replay cases --flavour=plain \
+  --target=mutant:length-inclusive
+expect 0 'note: 2 indices are negative but not -1, the first in .*odd.bin: entry \[1, 5\] at offset 8212 is -2;' \
+  "${raw[@]}" "${request[@]}" --token-indices=odd.bin --topk=2048 --out=odd
 
 # ---- .npy says its own shape; slots instead of tokens
 expect 0 '^decode: 32 cases' import --layout=fp8_ds_mla row656.npy \

@@ -79,9 +79,18 @@ config state 'red: STILL_FAILS'
 night 1 'night 3 .*RED: causes that still fail: 1'
 config state 'prune_above: 1'
 build writer
-night 0 'night 4 .*still failing: nothing gone: +writer-tail-tail-unchanged.*its case: passes.*cases epoch 2'
+night 0 'night 4 .*still failing: nothing gone: +writer-tail-tail-unchanged.*its case: passes; incubating: 1 of 3 nights.*cases epoch 2'
+night 0 'new since night 3: nothing back since night 3: nothing gone since night 3: +writer-tail-tail-unchanged' --since=last
+# Gone for three nights in a row it rests; it comes back all the same.
+night 0 'night 5, .*gone: +writer-tail-tail-unchanged.*incubating: 2 of 3 nights'
+night 0 'night 6, .*gone: +writer-tail-tail-unchanged.*regression: 3 of 3 nights'
+night 0 'new since night 5: nothing back since night 5: nothing gone since night 5: nothing' --since=5
 build writer_stale_tail
-night 1 'night 5, epoch 2 .*back: +writer-tail-tail-unchanged.*RED: causes that are back: 1'
+night 1 'night 7, .*back: +writer-tail-tail-unchanged.*RED: causes that are back: 1'
+night 1 'new since night 6: nothing back since night 6: +writer-tail-tail-unchanged.*gone since night 6: nothing' --since=last
+grep -q '"stage": "crashing"' "${work}/state/nights/7/report.json" \
+  && grep -q '"stage": "regression"' "${work}/state/nights/6/report.json" \
+  || { echo "FAILED: no stages in the reports"; failed=1; }
 
 # ---- cases that once failed
 mkdir "${work}/regressions"
@@ -92,6 +101,23 @@ night 1 'regressions: 1 cases, 1 failed.*RED: 1 regressions failed'
 # ---- the ledger gate
 config gated 'ledger_gate { targets: "mutant:gather-drops-pages" targets: "control:narrow-stores" control_cases: 700 } red: GATE'
 night 0 'control:narrow-stores +700 cases, 0 false alarms.*ledger gate: passed'
+
+# ---- units that go to what still pays: of a first night all alike, then by the last
+config sharing 'shared_units: 3
+work { target: "mutant:nope-stale-tail" flavour: "plain" units: 1 cases: 60 }'
+night 1 'share: --target=lib:[^ ]*: 2 of 3 units; night 0: has not run yet share: --target=mutant:nope-stale-tail: 1 of 3 .*: 4 units, 240 cases,.*: 2 units, 120 cases,'
+shares() {
+  "${mlafuzz}" nightly --config=night.txtpb "$@" | grep '^share: '
+}
+shares --shard=0 --shards=2 > "${work}/shard.shares"
+shares > "${work}/night.shares"
+grep -Eq 'night 1: 0\.[0-9]+ new of a case, [0-9]+ % informative, [0-9]+ new value' \
+  "${work}/night.shares" || { echo "FAILED: shares of nothing"; failed=1; }
+[[ "$(awk '{ for (i = 2; i < NF; ++i) if ($i == "of" && $(i + 1) == "3") n += $(i - 1) }
+    END { print n }' "${work}/night.shares")" == 3 ]] \
+  || { echo "FAILED: not all units are shared"; cat "${work}/night.shares"; failed=1; }
+diff "${work}/shard.shares" "${work}/night.shares" \
+  || { echo "FAILED: a shard shares otherwise than its night"; failed=1; }
 
 # ---- SARIF and the step summary
 config told ''

@@ -439,9 +439,18 @@ void FuzzMode::Write(const Failure& failure, absl::string_view bytes,
   const std::string path =
       absl::StrCat(request_.out(), "/", request_.job(), "-",
                    absl::Dec(number, absl::kZeroPad8), ".finding");
-  if (WriteFileAtomically(path, record.SerializeAsString()).ok()) {
-    status_.Add(status_.findings);
+  // One that is not handed over is known here from now on: to go on would be to
+  // pass over its cause.
+  if (absl::Status s = WriteFileAtomically(path, record.SerializeAsString());
+      !s.ok()) {
+    error_ = absl::Status(
+        s.code(),
+        absl::StrCat("a finding could not be handed over: ", s.message(),
+                     "; set TMPDIR to a folder with more room, the "
+                     "same seed finds it again"));
+    return;
   }
+  status_.Add(status_.findings);
 }
 
 bool FuzzMode::ShouldStop() const {

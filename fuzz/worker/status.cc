@@ -73,9 +73,16 @@ absl::StatusOr<std::unique_ptr<StatusMap>> StatusMap::Map(
   if (fd < 0) return error("cannot open");
   // Zeroed memory is a valid WorkerStatus: lock-free counters at 0.
   static_assert(WorkerStatus::Counter::is_always_lock_free);
-  if (ftruncate(fd, sizeof(WorkerStatus)) != 0) {
-    close(fd);
-    return error("cannot size");
+  // With its blocks: of a hole that a full disk cannot fill, the first write is
+  // a SIGBUS, which would be taken for the kernel's.
+  if ((flags & O_CREAT) != 0) {
+    const int full = posix_fallocate(fd, 0, sizeof(WorkerStatus));
+    if (full != 0) {
+      close(fd);
+      return absl::UnavailableError(
+          absl::StrCat(path, ": cannot make: ", std::strerror(full),
+                       "; set TMPDIR to a folder with more room"));
+    }
   }
   void* at = mmap(nullptr, sizeof(WorkerStatus), PROT_READ | PROT_WRITE,
                   MAP_SHARED, fd, 0);

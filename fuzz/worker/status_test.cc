@@ -1,8 +1,14 @@
 #include "fuzz/worker/status.h"
 
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
 
 #include "gtest/gtest.h"
 
@@ -29,6 +35,22 @@ TEST(Status, TheCaseOfADeadProcessIsStillThere) {
   EXPECT_EQ(seen.cases, 3u);
   EXPECT_EQ(seen.busy, 1u);
   EXPECT_EQ(seen.CurrentCase(), "the case that kills");
+}
+
+// A hole would end whoever writes first, by SIGBUS.
+TEST(Status, OnAFullDiskItIsRefused) {
+  const std::string folder = testing::TempDir() + "/small";
+  mkdir(folder.c_str(), 0777);
+  if (mount("none", folder.c_str(), "tmpfs", 0, "size=8k") != 0) {
+    GTEST_SKIP() << "cannot mount a small file system: "
+                 << std::strerror(errno);
+  }
+  const auto map = StatusMap::Create(folder + "/status");
+  umount2(folder.c_str(), MNT_DETACH);
+  ASSERT_FALSE(map.ok());
+  EXPECT_NE(map.status().message().find("No space left on device; set TMPDIR"),
+            std::string::npos)
+      << map.status();
 }
 
 TEST(Status, CreateForgetsOldCounts) {
