@@ -273,7 +273,7 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
       if (!timed.ok()) return timed.status();
       if (absl::Status s = BenchFused(
               **timed,
-              static_cast<const ForeignExecutor&>((*timed)->executor()),
+              static_cast<ForeignExecutor&>((*timed)->executor()),
               seconds, [&status] { status.Add(status.heartbeat); }, result);
           !s.ok()) {
         return s;

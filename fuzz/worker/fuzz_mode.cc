@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <array>
 #include <bitset>
 #include <string>
@@ -25,7 +26,9 @@
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
 #include "properties/fields.h"
+#include "kernels/foreign/executor.h"
 #include "properties/fused/fused_case.h"
+#include "properties/fused/lent_calls.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -42,6 +45,8 @@ constexpr std::uint64_t kFamily = 16;
 // The first inputs, stored cases among them, come without siblings: what they
 // show is found as soon as in a campaign that fuses nothing.
 constexpr std::uint64_t kWithoutSiblings = 256;
+// Lent memory takes a call's slack beside its bytes.
+constexpr std::int64_t kLentBeside = std::int64_t{4} << 20;
 // Bytes of images that wait.
 constexpr std::int64_t kMostWaiting = std::int64_t{256} << 20;
 
@@ -79,6 +84,20 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
     options.most_cases = request.fuse();
     options.relations = &Session::CampaignOptions;
     options.progress = [&status] { status.Add(status.heartbeat); };
+    if (auto* executor =
+            dynamic_cast<ForeignExecutor*>(&session_of.executor())) {
+      auto lent = LentCalls::Create(
+          session_of.targets(), *executor,
+          static_cast<std::uint64_t>(options.most_bytes + kLentBeside));
+      if (lent.ok()) {
+        mode->lent_ = *std::move(lent);
+        options.lent = mode->lent_.get();
+      } else if (!absl::IsFailedPrecondition(lent.status())) {
+        // A GPU is there; calls take the longer way.
+        std::fprintf(stderr, "shared calls are judged by the host: %s\n",
+                     std::string(lent.status().message()).c_str());
+      }
+    }
     mode->fused_ = std::make_unique<FusedChecker>(
         session_of.checker(), session_of.targets(), session_of.executor(),
         std::move(options));
@@ -221,6 +240,7 @@ void FuzzMode::Flush() {
   };
   set(status_.fused, counts.fused);
   set(status_.fused_calls, counts.calls);
+  set(status_.fused_lent, counts.lent);
   set(status_.fused_rerun, counts.rerun);
   set(status_.fused_untold, counts.untold);
   set(status_.only_fused, counts.only_fused);
