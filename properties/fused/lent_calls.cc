@@ -54,8 +54,7 @@ absl::StatusOr<std::unique_ptr<LentCalls>> LentCalls::Create(
   auto memory = LentMemory::Create(device, bytes);
   if (!memory.ok()) return memory.status();
   executor.Lend(**memory, device);
-  return std::unique_ptr<LentCalls>(
-      new LentCalls(targets, executor, *std::move(memory)));
+  return std::make_unique<LentCalls>(targets, executor, *std::move(memory));
 }
 
 // One call at work.

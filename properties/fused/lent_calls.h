@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -34,6 +35,11 @@ class LentCalls {
   static absl::StatusOr<std::unique_ptr<LentCalls>> Create(
       const TargetSet& targets, ForeignExecutor& executor, std::uint64_t bytes);
 
+  // On memory that the executor has been lent.
+  LentCalls(const TargetSet& targets, ForeignExecutor& executor,
+            std::unique_ptr<LentMemory> memory)
+      : targets_(targets), executor_(executor), memory_(std::move(memory)) {}
+
   struct Result {
     // Why the call cannot be made so, or how it ended otherwise than well:
     // then the members say nothing, and nothing else is set. Empty: it was made.
@@ -63,10 +69,6 @@ class LentCalls {
 
  private:
   class Call;
-
-  LentCalls(const TargetSet& targets, ForeignExecutor& executor,
-            std::unique_ptr<LentMemory> memory)
-      : targets_(targets), executor_(executor), memory_(std::move(memory)) {}
 
   const TargetSet& targets_;
   ForeignExecutor& executor_;
