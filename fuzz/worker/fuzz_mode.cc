@@ -338,10 +338,20 @@ void FuzzMode::CountExecutions() {
   }
 }
 
+// What a case left, pools included.
+Observation FuzzMode::WithPools(const CaseResult& result) const {
+  Observation seen = result.observation;
+  if (result.pools_left_out) {
+    FillPools(session_->checker().contracts(), result.image, &seen);
+  }
+  return seen;
+}
+
 void FuzzMode::CountPower(const CaseResult& result) {
   status_.Add(status_.power_samples);
   const Contracts contracts = session_->checker().contracts();
-  oracle::PoolHistory history(result.image, result.observation);
+  const Observation seen = WithPools(result);
+  oracle::PoolHistory history(result.image, seen);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {
     if (!MayJudge(result, i)) continue;
@@ -369,7 +379,8 @@ void FuzzMode::CountMadeFor(const CaseResult& result, int number) {
   const Field& field = AllFields()[at];
   const Contract* contract =
       session_->checker().contracts()[Index(field.kernel)];
-  oracle::PoolHistory history(result.image, result.observation);
+  const Observation seen = WithPools(result);
+  oracle::PoolHistory history(result.image, seen);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {
     if (result.image.steps[i].kernel != field.kernel || !MayJudge(result, i)) {

@@ -9,7 +9,7 @@
 // says what the functions do. Those that return int: 0, or not, and error()
 // says why.
 
-#define MLAFUZZ_LENDER_VERSION 1
+#define MLAFUZZ_LENDER_VERSION 2
 
 typedef struct MlafuzzRange {
   uint64_t begin;
@@ -35,6 +35,9 @@ typedef struct MlafuzzLender {
   void* (*host)(void* self, int which, uint64_t bytes);
   int (*bring)(void* self, uint64_t begin, uint64_t end);
   int (*expect)(void* self, uint64_t begin, uint64_t end);
+  // An oracle::WriteRules, and so many oracle::WriteRow in host(kMlafuzzRows).
+  int (*write_rows)(void* self, const void* rules, size_t rules_size,
+                    size_t rows);
   int (*settle)(void* self);
   int (*compare)(void* self, const MlafuzzRange* ranges, size_t count,
                  uint64_t* differences, uint64_t* first);
@@ -43,7 +46,12 @@ typedef struct MlafuzzLender {
 } MlafuzzLender;
 
 // MlafuzzLender::host's `which`.
-enum { kMlafuzzInputs = 0, kMlafuzzExpected = 1, kMlafuzzResults = 2 };
+enum {
+  kMlafuzzInputs = 0,
+  kMlafuzzExpected = 1,
+  kMlafuzzResults = 2,
+  kMlafuzzRows = 3
+};
 
 // The one symbol of the library.
 #define MLAFUZZ_LENDER_SYMBOL "mlafuzz_lender"

@@ -63,6 +63,11 @@ absl::Status LentMemory::Expect(std::uint64_t begin, std::uint64_t end) {
   return Of(api_.expect(self_, begin, end));
 }
 
+absl::Status LentMemory::WriteRows(absl::Span<const std::uint8_t> rules,
+                                   std::size_t rows) {
+  return Of(api_.write_rows(self_, rules.data(), rules.size(), rows));
+}
+
 absl::Status LentMemory::Settle() { return Of(api_.settle(self_)); }
 
 absl::StatusOr<LentMemory::Differences> LentMemory::Compare(

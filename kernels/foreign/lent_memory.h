@@ -22,7 +22,8 @@ namespace mlafuzz {
 //   1. Inputs() is filled with all that the call finds; Bring() takes it to the
 //      reference, and from there to the lent memory.
 //   2. Expected() is filled where the call must leave something else; Expect()
-//      takes that to the reference alone. Settle() waits for both.
+//      takes that to the reference alone. Or WriteRows() has the device work it
+//      out from the inputs there. Settle() waits for all of it.
 //   3. The runner makes its call.
 //   4. Compare() says in how many bytes the two differ; Fetch() brings to
 //      Results() what the host is to look at itself.
@@ -54,9 +55,16 @@ class LentMemory {
   absl::StatusOr<std::uint8_t*> Results(std::uint64_t bytes) {
     return Host(kMlafuzzResults, bytes);
   }
+  absl::StatusOr<std::uint8_t*> Rows(std::uint64_t bytes) {
+    return Host(kMlafuzzRows, bytes);
+  }
 
   absl::Status Bring(std::uint64_t begin, std::uint64_t end);   // begins to
   absl::Status Expect(std::uint64_t begin, std::uint64_t end);  // begins to
+  // Begins to store rows into the reference: `rules` and Rows() as
+  // oracle/device/write_rows.h has them, whose offsets are in the reference.
+  absl::Status WriteRows(absl::Span<const std::uint8_t> rules,
+                         std::size_t rows);
   absl::Status Settle();
   struct Differences {
     std::uint64_t bytes = 0;

@@ -62,7 +62,7 @@ absl::StatusOr<std::string> FindPythonRunner() {
 }
 
 absl::StatusOr<std::string> FindLender() {
-  return FindProgram("MLAFUZZ_CUDA_LENDER", "kernels/device/lender.so", kNoCuda,
+  return FindProgram("MLAFUZZ_CUDA_LENDER", "properties/fused/device/lender.so", kNoCuda,
                      R_OK);
 }
 

@@ -13,7 +13,7 @@ namespace mlafuzz {
 absl::StatusOr<std::string> FindRunner(bool device);
 // The same for kernels/python/runner.py, $MLAFUZZ_PYTHON_RUNNER.
 absl::StatusOr<std::string> FindPythonRunner();
-// The same for kernels/device/lender.so, $MLAFUZZ_CUDA_LENDER.
+// The same for properties/fused/device/lender.so, $MLAFUZZ_CUDA_LENDER.
 absl::StatusOr<std::string> FindLender();
 
 }  // namespace mlafuzz

@@ -4,10 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/foreign/foreign_target.h"
+#include "oracle/device/write_rules.h"
 #include "oracle/expect.h"
 #include "properties/fused/for_each.h"
 
@@ -70,6 +72,7 @@ class LentCalls::Call {
         image_(fused.shape()),
         size_(fused.members().size()) {
     PlaceAll();
+    FindRules();
   }
 
   absl::StatusOr<Result> Run() {
@@ -96,6 +99,7 @@ class LentCalls::Call {
         if (!device.ok()) break;
         differs = !*same;
         if (differs) {
+          if (by_rows_) ExpectWhole(step);
           for (std::size_t i = 0; i < step; ++i) {
             Remember(i, &result.together);
           }
@@ -113,6 +117,7 @@ class LentCalls::Call {
       result.together = {};
     } else if (!differs) {
       result.as_expected = true;
+      result.pools_left_out = by_rows_;
       Judge(&result);
     }
     return result;
@@ -140,6 +145,22 @@ class LentCalls::Call {
     }
     pool_ = Reserve(&at, 0, fused_.pool_size());
     used_ = at;
+  }
+
+  // Whether the device can work out what comes of all steps: writers whose rules
+  // are numbers, and what has nothing to do with the pool.
+  void FindRules() {
+    for (const StepImage& step : image_.steps) {
+      rules_.emplace_back();
+      if (step.kernel == Kernel::kConvert) continue;
+      if (step.kernel == Kernel::kWriter) {
+        rules_.back() = oracle::WriteRulesOf(
+            contracts_[static_cast<std::size_t>(step.kernel)]->writer(),
+            image_.pool, step);
+      }
+      if (!rules_.back().has_value()) return;
+    }
+    by_rows_ = true;
   }
 
   template <typename F>
@@ -178,6 +199,7 @@ class LentCalls::Call {
     if (!expected.ok()) return expected.status();
     expected_ = *expected;
     expectations_.resize(size_);
+    if (by_rows_) standing_.resize(size_);
     std::atomic<bool> settled{true};
     ForEach(size_, threads_, [&](std::size_t m) {
       if (!ExpectMember(m)) settled = false;
@@ -192,11 +214,21 @@ class LentCalls::Call {
     absl::Span<const std::uint8_t> before = member.pool.bytes;
     auto& steps = expectations_[m];
     steps.reserve(member.steps.size());
+    if (by_rows_) standing_[m].resize(member.steps.size());
     for (std::size_t step = 0; step < member.steps.size(); ++step) {
       const Kernel kernel = member.steps[step].kernel;
       Expectation& expected = steps.emplace_back();
       // Within bounds, which the host looks at.
       if (kernel == Kernel::kDecode) continue;
+      if (by_rows_ && kernel == Kernel::kWriter) {
+        auto standing = oracle::StandingRowsOf(
+            contracts_[static_cast<std::size_t>(kernel)]->writer(), member.pool,
+            member.steps[step]);
+        if (!standing.has_value()) return false;
+        expected.written = standing->written;
+        standing_[m][step] = std::move(standing->rows);
+        continue;
+      }
       expected = mlafuzz::Expect(*contracts_[static_cast<std::size_t>(kernel)], member,
                         static_cast<int>(step), before);
       if (!expected.unsettled.empty() || expected.outside_writes != 0) {
@@ -207,9 +239,75 @@ class LentCalls::Call {
     return true;
   }
 
+  // What steps before `end` left, on the host after all.
+  void ExpectWhole(std::size_t end) {
+    ForEach(size_, threads_, [&](std::size_t m) {
+      const CaseImage& member = *fused_.members()[m];
+      absl::Span<const std::uint8_t> before = member.pool.bytes;
+      for (std::size_t step = 0; step < end; ++step) {
+        Expectation& expected = expectations_[m][step];
+        expected = mlafuzz::Expect(
+            *contracts_[static_cast<std::size_t>(member.steps[step].kernel)],
+            member, static_cast<int>(step), before);
+        if (!expected.pool.empty()) before = expected.pool;
+      }
+    });
+  }
+
+  // The rows that the step's writer must leave, for the device.
+  absl::Status ReferByRows(std::size_t step) {
+    const StepImage& shape = image_.steps[step];
+    const auto number = [&](TensorId id) {
+      return static_cast<std::size_t>(shape.Find(id) - shape.tensors.data());
+    };
+    const std::size_t latent = number(TensorId::kKvC);
+    const bool has_rope = shape.Find(TensorId::kKPe) != nullptr;
+    const std::size_t rope = has_rope ? number(TensorId::kKPe) : 0;
+    const auto row_bytes = [&](std::size_t t) {
+      return 2 * static_cast<std::uint64_t>(shape.tensors[t].strides[0]);
+    };
+    std::vector<std::size_t> first(size_ + 1, 0);
+    for (std::size_t m = 0; m < size_; ++m) {
+      first[m + 1] = first[m] + standing_[m][step].size();
+    }
+    const std::size_t bytes = first[size_] * sizeof(oracle::WriteRow);
+    if (bytes == 0) return absl::OkStatus();
+    auto rows = memory_.Rows(bytes);
+    if (!rows.ok()) return rows.status();
+    ForEach(size_, threads_, [&](std::size_t m) {
+      const FusedCase::Place pages = fused_.PagesOf(m);
+      const std::uint64_t pool =
+          pool_.begin + pages.begin -
+          static_cast<std::uint64_t>(fused_.members()[m]->pool.offset);
+      const std::uint64_t values =
+          Begin(step, latent) + fused_.RowsOf(step, latent, m).begin;
+      const std::uint64_t tail =
+          has_rope ? Begin(step, rope) + fused_.RowsOf(step, rope, m).begin : 0;
+      std::uint8_t* to = *rows + first[m] * sizeof(oracle::WriteRow);
+      for (const oracle::RowWrite& row : standing_[m][step]) {
+        const auto token = static_cast<std::uint64_t>(row.token);
+        const oracle::WriteRow written = {
+            .latent = values + token * row_bytes(latent),
+            .rope = has_rope ? tail + token * row_bytes(rope) : 0,
+            .at = pool + static_cast<std::uint64_t>(row.at),
+            .behind = pool + static_cast<std::uint64_t>(row.behind)};
+        std::memcpy(to, &written, sizeof written);
+        to += sizeof written;
+      }
+    });
+    owner_.copied_bytes_ += bytes;
+    const oracle::WriteRules& rules = *rules_[step];
+    return memory_.WriteRows(
+        {reinterpret_cast<const std::uint8_t*>(&rules), sizeof rules},
+        first[size_]);
+  }
+
   // The reference for what comes of the step.
   absl::Status Reference(std::size_t step) {
-    {
+    if (by_rows_ && image_.steps[step].kernel == Kernel::kWriter) {
+      Timer timer(owner_.times_.expect);
+      if (absl::Status s = ReferByRows(step); !s.ok()) return s;
+    } else {
       Timer timer(owner_.times_.expect);
       const auto& tensors = image_.steps[step].tensors;
       std::vector<char> outputs(tensors.size(), 0);
@@ -443,8 +541,27 @@ class LentCalls::Call {
   const std::uint8_t* results_ = nullptr;
   // By member and step.
   std::vector<std::vector<Expectation>> expectations_;
+  // By step, where the device works it out: the rules of a writer; and by member
+  // and step the rows.
+  bool by_rows_ = false;
+  std::vector<std::optional<oracle::WriteRules>> rules_;
+  std::vector<std::vector<std::vector<oracle::RowWrite>>> standing_;
   bool settled_ = true;
 };
+
+void FillPools(const Contracts& contracts, const CaseImage& image,
+               Observation* observation) {
+  const std::vector<std::uint8_t>* before = &image.pool.bytes;
+  for (std::size_t step = 0; step < observation->steps.size(); ++step) {
+    Expectation expected = Expect(
+        *contracts[static_cast<std::size_t>(image.steps[step].kernel)], image,
+        static_cast<int>(step), *before);
+    if (expected.pool.empty() || expected.pool == *before) continue;
+    auto& pool = observation->steps[step].pool;
+    pool = std::move(expected.pool);
+    before = &*pool;
+  }
+}
 
 absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                                                  const Contracts& contracts,

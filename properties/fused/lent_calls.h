@@ -49,6 +49,9 @@ class LentCalls {
     bool as_expected = false;
     std::vector<Observation> observations;
     std::vector<std::vector<Check>> checks;
+    // What they left was worked out on the device, and observations hold no
+    // pool: FillPools() does.
+    bool pools_left_out = false;
     // Else: what the call left, for FusedCase::Split().
     Observation together;
   };
@@ -78,6 +81,10 @@ class LentCalls {
   Times times_;
   std::uint64_t copied_bytes_ = 0;
 };
+
+// The pools that a case left which is as expected.
+void FillPools(const Contracts& contracts, const CaseImage& image,
+               Observation* observation);
 
 }  // namespace mlafuzz
 

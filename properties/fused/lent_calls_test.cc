@@ -18,7 +18,7 @@
 #include "properties/checker.h"
 #include "properties/generate.h"
 
-// On memory that kernels/foreign/testing/host_lender.cc lends: what is lent, and
+// On memory that properties/fused/testing/host_lender.cc lends: what is lent, and
 // what is made of it, is the same on a GPU.
 namespace mlafuzz {
 namespace {
@@ -82,7 +82,7 @@ struct Lent {
     auto set = MakeTargetSet(name);
     EXPECT_TRUE(set.ok()) << set.status();
     targets = *std::move(set);
-    setenv("MLAFUZZ_CUDA_LENDER", "kernels/foreign/testing/host_lender.so", 1);
+    setenv("MLAFUZZ_CUDA_LENDER", "properties/fused/testing/host_lender.so", 1);
     auto memory = LentMemory::Create(0, kLent);
     EXPECT_TRUE(memory.ok()) << memory.status();
     runner.Lend(**memory, 0);
@@ -163,6 +163,7 @@ std::vector<Check> JudgedAlone(Lent& lent, const CaseImage& image) {
 // alone, whichever kernel it calls.
 TEST(LentCalls, SayWhatTheHostSays) {
   int made = 0;
+  int by_rows = 0;
   for (const char* name : {"builtin", "builtin:pow2", "builtin:nope-row",
                            "builtin:dsv4", "builtin:dsv4_1",
                            "builtin:indexer"}) {
@@ -186,12 +187,24 @@ TEST(LentCalls, SayWhatTheHostSays) {
                     Text(JudgedAlone(lent, *members[m])))
               << name << "\n"
               << FormatCaseText(*members[m]->source);
+          if (result->pools_left_out) {
+            std::vector<Observation> alone;
+            ASSERT_TRUE(
+                lent.runner.Run(lent.targets, {members[m], 1}, &alone).ok());
+            Observation seen = result->observations[m];
+            FillPools(lent.contracts(), *members[m], &seen);
+            for (std::size_t step = 0; step < seen.steps.size(); ++step) {
+              ASSERT_EQ(seen.steps[step].pool, alone[0].steps[step].pool);
+            }
+            ++by_rows;
+          }
           ++made;
         }
       }
     }
   }
   EXPECT_GT(made, 1000);
+  EXPECT_GT(by_rows, 300);
 }
 
 // Wrong ones: what comes back is what each case's own bytes say.
@@ -284,6 +297,45 @@ TEST(LentCalls, HarmBesideTensorsIsSeen) {
   const auto result = lent.calls->Run(fused, lent.contracts(), 1);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_TRUE(result->as_expected);
+}
+
+// So many requests that their tasks are found by warps, and some are empty.
+TEST(LentCalls, ManyRequestsShareAGather) {
+  for (const char* name : {"builtin", "builtin:dsv4"}) {
+    Lent lent(name);
+    std::deque<Case> cases;
+    std::vector<CaseImage> images;
+    std::vector<const CaseImage*> members;
+    images.reserve(500);
+    for (int i = 0; i < 500; ++i) {
+      Case& c = cases.emplace_back();
+      c.mutable_pool()->set_layout(
+          lent.targets.For(Kernel::kGather)->contract().layout());
+      c.mutable_pool()->set_page_size(4);
+      c.mutable_pool()->set_pages(2);
+      c.mutable_pool()->mutable_fill()->set_kind(Fill::ROWS);
+      c.mutable_pool()->mutable_fill()->set_seed(
+          static_cast<std::uint64_t>(i));
+      Gather& gather = *c.add_steps()->mutable_gather();
+      gather.mutable_block_table()->set_rows(1);
+      gather.mutable_block_table()->set_columns(2);
+      gather.mutable_block_table()->mutable_pages()->add_values(i % 2);
+      gather.mutable_block_table()->mutable_pages()->add_values(1 - i % 2);
+      gather.add_workspace_starts(0);
+      gather.add_seq_lens(i % 7);
+      gather.set_dst_rows(8);
+      images.push_back(*BuildImage(c));
+      if (FuseKey(lent.contracts(), images.back()).ok()) {
+        members.push_back(&images.back());
+      }
+    }
+    ASSERT_GT(members.size(), 400u) << name;
+    const FusedCase fused(members);
+    const auto result = lent.calls->Run(fused, lent.contracts(), 2);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->why_not, "");
+    EXPECT_TRUE(result->as_expected) << name;
+  }
 }
 
 TEST(LentCalls, WhatDoesNotFitIsLeftToOthers) {

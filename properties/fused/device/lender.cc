@@ -1,15 +1,18 @@
-// lender.so: device memory that the harness owns and lends to runners.
+// lender.so: device memory that the harness owns and lends to runners, and what
+// it makes of it on the device, in a context of its own.
 
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 
 #include "kernels/device/compare.h"
 #include "kernels/device/lender_api.h"
 #include "kernels/device/shared_arena.h"
+#include "oracle/device/write_rows_launch.h"
 
 namespace mlafuzz::device {
 namespace {
@@ -26,6 +29,7 @@ class Lender {
     (void)cudaDeviceSynchronize();
     for (Host& host : hosts_) (void)cudaFreeHost(host.data);
     (void)cudaFree(reference_);
+    (void)cudaFree(rows_);
     (void)cudaFree(differences_);
     (void)cudaFreeHost(seen_);
     for (const cudaEvent_t event : events_) {
@@ -103,6 +107,33 @@ class Lender {
     return Good(cudaMemcpyAsync(reference_ + begin,
                                 At(kMlafuzzExpected, begin), end - begin,
                                 cudaMemcpyHostToDevice, stream_)) &&
+           Close(kBring);
+  }
+
+  bool WriteRows(const void* rules, std::size_t size, std::size_t rows) {
+    oracle::WriteRules own;
+    const std::uint64_t bytes = rows * sizeof(oracle::WriteRow);
+    if (size != sizeof own || bytes > hosts_[kMlafuzzRows].size) {
+      error_ = "rules or rows of another build";
+      return false;
+    }
+    std::memcpy(&own, rules, sizeof own);
+    if (!Current()) return false;
+    if (bytes > rows_size_) {
+      // What was launched before may still read the old one.
+      void* memory = nullptr;
+      if (!Good(cudaStreamSynchronize(stream_)) || !Good(cudaFree(rows_)) ||
+          !Good(cudaMalloc(&memory, bytes + bytes / 2))) {
+        return false;
+      }
+      rows_ = static_cast<oracle::WriteRow*>(memory);
+      rows_size_ = bytes + bytes / 2;
+    }
+    return Good(cudaMemcpyAsync(rows_, hosts_[kMlafuzzRows].data, bytes,
+                                cudaMemcpyHostToDevice, stream_)) &&
+           Good(oracle::LaunchWriteRows(
+               own, reinterpret_cast<std::uint8_t*>(reference_), rows_, rows,
+               stream_)) &&
            Close(kBring);
   }
 
@@ -206,7 +237,9 @@ class Lender {
   char* reference_ = nullptr;  // as large as the arena
   Differences* differences_ = nullptr;
   Differences* seen_ = nullptr;  // pinned
-  Host hosts_[3];
+  Host hosts_[4];
+  oracle::WriteRow* rows_ = nullptr;
+  std::uint64_t rows_size_ = 0;  // bytes
 };
 
 Lender* Self(void* self) { return static_cast<Lender*>(self); }
@@ -231,6 +264,10 @@ const MlafuzzLender kLender = {
                 std::uint64_t end) { return Self(self)->Bring(begin, end) ? 0 : 1; },
     .expect = [](void* self, std::uint64_t begin,
                  std::uint64_t end) { return Self(self)->Expect(begin, end) ? 0 : 1; },
+    .write_rows = [](void* self, const void* rules, std::size_t size,
+                     std::size_t rows) {
+      return Self(self)->WriteRows(rules, size, rows) ? 0 : 1;
+    },
     .settle = [](void* self) { return Self(self)->Settle() ? 0 : 1; },
     .compare = [](void* self, const MlafuzzRange* ranges, std::size_t count,
                   std::uint64_t* differences, std::uint64_t* first) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/device/lender_api.h"
+#include "oracle/device/write_rows.h"
 
 namespace {
 
@@ -17,7 +18,7 @@ struct HostLender {
   uint64_t bytes = 0;
   char* lent = nullptr;
   std::vector<char> reference;
-  std::vector<char> hosts[3];
+  std::vector<char> hosts[4];
 };
 
 HostLender* Self(void* self) { return static_cast<HostLender*>(self); }
@@ -70,6 +71,25 @@ int Expect(void* self, uint64_t begin, uint64_t end) {
   return 0;
 }
 
+int WriteRows(void* self, const void* rules, size_t size, size_t rows) {
+  HostLender& lender = *Self(self);
+  mlafuzz::oracle::WriteRules own;
+  if (size != sizeof own) return 1;
+  std::memcpy(&own, rules, sizeof own);
+  auto* const memory =
+      reinterpret_cast<std::uint8_t*>(lender.reference.data());
+  for (size_t i = 0; i < rows; ++i) {
+    mlafuzz::oracle::WriteRow row;
+    std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + i * sizeof row,
+                sizeof row);
+    for (int tile = 0; tile < own.tiles; ++tile) {
+      mlafuzz::oracle::WriteTile(own, memory, row, tile);
+    }
+    mlafuzz::oracle::WriteRest(own, memory, row);
+  }
+  return 0;
+}
+
 int Compare(void* self, const MlafuzzRange* ranges, size_t count,
             uint64_t* differences, uint64_t* first) {
   const HostLender& lender = *Self(self);
@@ -101,6 +121,7 @@ const MlafuzzLender kLender = {
     .host = &Host,
     .bring = &Bring,
     .expect = &Expect,
+    .write_rows = &WriteRows,
     .settle = [](void*) { return 0; },
     .compare = &Compare,
     .fetch = &Fetch,
