@@ -4,9 +4,7 @@
 
 namespace mlafuzz::oracle {
 
-float Bf16Value(std::uint16_t bits) {
-  return Bf16FromBits(bits);
-}
+float Bf16Value(std::uint16_t bits) { return Bf16FromBits(bits); }
 
 std::uint16_t Bf16FromFloat(float x, Rounding rounding) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);

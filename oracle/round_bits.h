@@ -11,8 +11,9 @@ namespace mlafuzz::oracle {
 enum class Rounding { kNearestEven, kTowardZero };
 
 // value / 2^shift as an integer, exactly rounded. Any shift >= 1.
-MLAFUZZ_ORACLE_CODE constexpr std::uint32_t RoundShift(std::uint32_t value, int shift,
-                                   Rounding rounding) {
+MLAFUZZ_ORACLE_CODE constexpr std::uint32_t RoundShift(std::uint32_t value,
+                                                       int shift,
+                                                       Rounding rounding) {
   if (shift > 31) shift = 31;  // significands here are below 2^24: still 0
   const std::uint32_t quotient = value >> shift;
   if (rounding == Rounding::kTowardZero) return quotient;

@@ -235,12 +235,13 @@ std::string ReportText(const CampaignOptions& options,
     absl::StrAppendFormat(
         &text,
         "fused: %s cases in %s calls, %s of them judged on the device, %s run "
-        "alone, too; %s calls that ended badly; %s cases wrong among others alone, %s without others "
+        "alone, too; %s calls that ended badly; %s cases wrong among others "
+        "alone, %s without others "
         "alone\n",
         Grouped(totals.fused), Grouped(totals.fused_calls),
-        Grouped(totals.fused_lent),
-        Grouped(totals.fused_rerun), Grouped(totals.fused_untold),
-        Grouped(totals.only_fused), Grouped(totals.only_alone));
+        Grouped(totals.fused_lent), Grouped(totals.fused_rerun),
+        Grouped(totals.fused_untold), Grouped(totals.only_fused),
+        Grouped(totals.only_alone));
   }
   absl::StrAppend(&text, "verdicts\n");
   for (int v = 0; v < kVerdictCount; ++v) {

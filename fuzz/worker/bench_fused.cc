@@ -206,10 +206,10 @@ class FusedBench {
     if (!result.ok()) return result.status();
     stages.after = executor_.counts();
     if (!result->as_expected) {
-      return absl::InternalError(absl::StrCat(
-          "a call on lent memory ",
-          result->why_not.empty() ? "is wrong" : result->why_not,
-          ": the time of a wrong kernel says nothing"));
+      return absl::InternalError(
+          absl::StrCat("a call on lent memory ",
+                       result->why_not.empty() ? "is wrong" : result->why_not,
+                       ": the time of a wrong kernel says nothing"));
     }
     const LentCalls::Times& now = lent_->times();
     stages.lay += now.lay - times.lay;

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <array>
 #include <bitset>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,10 +23,10 @@
 #include "fuzz/worker/semantic_counters.h"
 #include "fuzz/worker/steering.h"
 #include "fuzz/worker/step_cause.h"
+#include "kernels/foreign/executor.h"
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
 #include "properties/fields.h"
-#include "kernels/foreign/executor.h"
 #include "properties/fused/fused_case.h"
 #include "properties/fused/lent_calls.h"
 #include "properties/relations.h"

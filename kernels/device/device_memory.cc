@@ -446,9 +446,8 @@ void DeviceMemory::ReadDamage(const wire::CallTensors& tensors,
     const Placement& p = placements_.buffers[i];
     const std::int64_t begin = p.device - p.slot;
     wire::Stray stray;
-    stray.id = i < tensors_
-                   ? tensors.wire[static_cast<std::size_t>(i)].id
-                   : wire::kScratch;
+    stray.id = i < tensors_ ? tensors.wire[static_cast<std::size_t>(i)].id
+                            : wire::kScratch;
     stray.first = static_cast<std::int64_t>(damage.first) - begin;
     stray.last = static_cast<std::int64_t>(damage.last) - begin;
     stray.count = static_cast<std::int64_t>(damage.count);

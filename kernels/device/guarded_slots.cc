@@ -46,9 +46,12 @@ std::unique_ptr<GuardedSlots> GuardedSlots::Create(int slots,
   all->driver_ = std::make_unique<Driver>();
   Driver& d = *all->driver_;
   if (!FindDriverFunction("cuMemAddressReserve", &d.reserve) ||
-      !FindDriverFunction("cuMemAddressFree", &d.free) || !FindDriverFunction("cuMemCreate", &d.create) ||
-      !FindDriverFunction("cuMemRelease", &d.release) || !FindDriverFunction("cuMemMap", &d.map) ||
-      !FindDriverFunction("cuMemUnmap", &d.unmap) || !FindDriverFunction("cuMemSetAccess", &d.set_access) ||
+      !FindDriverFunction("cuMemAddressFree", &d.free) ||
+      !FindDriverFunction("cuMemCreate", &d.create) ||
+      !FindDriverFunction("cuMemRelease", &d.release) ||
+      !FindDriverFunction("cuMemMap", &d.map) ||
+      !FindDriverFunction("cuMemUnmap", &d.unmap) ||
+      !FindDriverFunction("cuMemSetAccess", &d.set_access) ||
       !FindDriverFunction("cuMemGetAllocationGranularity", &d.granularity)) {
     *why = "the driver has no virtual-memory functions";
     return nullptr;

@@ -42,12 +42,12 @@ int main(int argc, char** argv) {
     mlafuzz::wire::LeaveThroughExit();
     memory = mlafuzz::device::PlainMemory::Create(std::atoi(argv[1]), &why);
   } else {
-    auto guarded =
-        DeviceMemory::Create(std::atoi(argv[1]),
-                             side == "before"   ? DeviceMemory::Side::kBefore
-                             : side == "behind" ? DeviceMemory::Side::kBehind
-                                                : DeviceMemory::Side::kBySchedule,
-                             &why);
+    auto guarded = DeviceMemory::Create(
+        std::atoi(argv[1]),
+        side == "before"   ? DeviceMemory::Side::kBefore
+        : side == "behind" ? DeviceMemory::Side::kBehind
+                           : DeviceMemory::Side::kBySchedule,
+        &why);
     if (const std::uint64_t lent = mlafuzz::wire::LentBytes();
         guarded != nullptr && lent != 0 &&
         !guarded->TakeLent(mlafuzz::wire::kLentFd, lent, &why)) {

@@ -72,8 +72,7 @@ bool SharedArena::Map(std::string* why) {
   CUmemAccessDesc access = {};
   access.location = driver_->properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  mapped_ =
-      driver_->map(base_ + kSide, size_, 0, handle_, 0) == CUDA_SUCCESS;
+  mapped_ = driver_->map(base_ + kSide, size_, 0, handle_, 0) == CUDA_SUCCESS;
   if (!mapped_ ||
       driver_->set_access(base_ + kSide, size_, &access, 1) != CUDA_SUCCESS) {
     *why = "the driver does not map shared device memory";

@@ -621,8 +621,8 @@ class Processes : public ForeignExecutor {
   std::map<std::string, std::uint64_t> calls_;  // that each has made
   std::array<std::uint64_t, kAllKernels.size()> executions_{};
   RunnerCounts counts_;
-  LentDescriptor lent_;  // none: nothing is lent
-  int lent_to_ = -2;     // the GPU whose runners take it
+  LentDescriptor lent_;          // none: nothing is lent
+  int lent_to_ = -2;             // the GPU whose runners take it
   double patience_ = 1;          // times the limit on calls, for new runners
   double hang_limit_ = 0;        // s, of the runner used last
   double longest_exchange_ = 0;  // s

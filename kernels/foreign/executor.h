@@ -77,8 +77,8 @@ class ForeignExecutor : public Executor {
  public:
   virtual RunnerCounts counts() const = 0;
 
-  // Has runners of GPU `device` that start from now on take `memory`, which must
-  // outlive this; those that run are ended.
+  // Has runners of GPU `device` that start from now on take `memory`, which
+  // must outlive this; those that run are ended.
   virtual void Lend(const LentMemory& memory, int device) = 0;
 
   // Makes the call of one step on lent memory, where its tensors lie. Says how

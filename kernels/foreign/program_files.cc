@@ -62,8 +62,8 @@ absl::StatusOr<std::string> FindPythonRunner() {
 }
 
 absl::StatusOr<std::string> FindLender() {
-  return FindProgram("MLAFUZZ_CUDA_LENDER", "properties/fused/device/lender.so", kNoCuda,
-                     R_OK);
+  return FindProgram("MLAFUZZ_CUDA_LENDER", "properties/fused/device/lender.so",
+                     kNoCuda, R_OK);
 }
 
 }  // namespace mlafuzz

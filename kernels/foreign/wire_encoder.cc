@@ -52,7 +52,7 @@ void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
 CallResult WireEncoder::End(Kernel kernel, const LaunchContext& context,
                             wire::Call call) {
   call.schedule = context.schedule;
-  call.launch = lent_                                ? wire::kLent
+  call.launch = lent_                              ? wire::kLent
                 : context.launch == Launch::kGraph ? wire::kGraph
                                                    : wire::kDirect;
   call.kernel = static_cast<std::uint32_t>(kernel);

@@ -9,8 +9,7 @@ constexpr unsigned kThreads = 128;
 __global__ void WriteRowsKernel(WriteRules rules, std::uint8_t* memory,
                                 const WriteRow* rows, std::size_t count) {
   const auto parts = static_cast<std::size_t>(rules.tiles) + 1;
-  const std::size_t number =
-      std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::size_t number = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   // Tiles of tokens side by side: threads of a warp do the same.
   const std::size_t part = number / count;
   if (part >= parts) return;

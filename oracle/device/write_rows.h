@@ -142,9 +142,8 @@ MLAFUZZ_ORACLE_CODE inline std::uint8_t* TokenByte(const WriteRules& rules,
                                                    std::uint8_t* memory,
                                                    const WriteRow& row,
                                                    std::int32_t byte) {
-  return byte < rules.row_part
-             ? memory + row.at + byte
-             : memory + row.behind + (byte - rules.row_part);
+  return byte < rules.row_part ? memory + row.at + byte
+                               : memory + row.behind + (byte - rules.row_part);
 }
 
 // Codes and scale of one tile of one token.

@@ -12,7 +12,8 @@
 namespace mlafuzz::oracle {
 namespace {
 
-// The pool after a write, by the code that GPUs run, on tensors laid end to end.
+// The pool after a write, by the code that GPUs run, on tensors laid end to
+// end.
 std::vector<std::uint8_t> PoolByRows(const WriterContract& contract,
                                      const CaseImage& image,
                                      const WriteRules& rules,
@@ -81,17 +82,15 @@ TEST(WriteRows, IsWhatExpectSays) {
         Values::MIDPOINTS,   Values::MIXED,    Values::OCTAVES};
     Contract contract = right;
     *contract.mutable_writer() = writer;
-    const Case c = Writes(layout, kPatterns[seed % 6],
-                          seed / 6 % 2 == 0 ? BF16 : F16,
-                          layout == FP8_DS_MLA && seed % 5 != 0, seed);
+    const Case c =
+        Writes(layout, kPatterns[seed % 6], seed / 6 % 2 == 0 ? BF16 : F16,
+               layout == FP8_DS_MLA && seed % 5 != 0, seed);
     const auto image = BuildImage(c);
     ASSERT_TRUE(image.ok()) << image.status();
     const auto rules = WriteRulesOf(writer, image->pool, image->steps[0]);
-    const auto standing =
-        StandingRowsOf(writer, image->pool, image->steps[0]);
+    const auto standing = StandingRowsOf(writer, image->pool, image->steps[0]);
     if (!rules.has_value() || !standing.has_value()) return;
-    const Expectation expected =
-        Expect(contract, *image, 0, image->pool.bytes);
+    const Expectation expected = Expect(contract, *image, 0, image->pool.bytes);
     ASSERT_EQ(standing->written, expected.written);
     ASSERT_EQ(PoolByRows(writer, *image, *rules, *standing),
               expected.pool.empty() ? image->pool.bytes : expected.pool)
@@ -103,9 +102,8 @@ TEST(WriteRows, IsWhatExpectSays) {
     writer.GetReflection()->SetEnumValue(
         &writer, writer.GetDescriptor()->FindFieldByNumber(field), value);
   };
-  for (const Layout layout :
-       {FP8_DS_MLA, INDEXER_132, DSV4_FOOTER_584, DSV4_1_FOOTER_528,
-        NOPE_ROW_528}) {
+  for (const Layout layout : {FP8_DS_MLA, INDEXER_132, DSV4_FOOTER_584,
+                              DSV4_1_FOOTER_528, NOPE_ROW_528}) {
     for (int bits = 0; bits < 2 * 2 * 3 * 2 * 3 * 3 * 2 * 2 * 2; ++bits) {
       WriterContract writer = right.writer();
       int rest = bits;

@@ -16,8 +16,8 @@ namespace {
 // cases. They live as long as the program.
 class Helpers {
  public:
-  // Calls work() on this thread and on up to `others` more, and returns when all
-  // have returned. One call at a time; a further one has this thread alone.
+  // Calls work() on this thread and on up to `others` more, and returns when
+  // all have returned. One call at a time; a further one has this thread alone.
   void Run(std::size_t others, const std::function<void()>& work) {
     if (busy_.exchange(true)) {
       work();

@@ -44,8 +44,9 @@ absl::StatusOr<std::unique_ptr<LentCalls>> LentCalls::Create(
   int device = -1;
   for (const std::shared_ptr<Target>& target : targets.targets) {
     if (target == nullptr) continue;
-    const int its =
-        target->foreign() == nullptr ? -1 : target->foreign()->program().lent_to;
+    const int its = target->foreign() == nullptr
+                        ? -1
+                        : target->foreign()->program().lent_to;
     if (its < 0 || (device >= 0 && its != device)) {
       return absl::FailedPreconditionError(
           absl::StrCat(target->name(), " takes no memory of that GPU"));
@@ -147,8 +148,8 @@ class LentCalls::Call {
     used_ = at;
   }
 
-  // Whether the device can work out what comes of all steps: writers whose rules
-  // are numbers, and what has nothing to do with the pool.
+  // Whether the device can work out what comes of all steps: writers whose
+  // rules are numbers, and what has nothing to do with the pool.
   void FindRules() {
     for (const StepImage& step : image_.steps) {
       rules_.emplace_back();
@@ -229,8 +230,8 @@ class LentCalls::Call {
         standing_[m][step] = std::move(standing->rows);
         continue;
       }
-      expected = mlafuzz::Expect(*contracts_[static_cast<std::size_t>(kernel)], member,
-                        static_cast<int>(step), before);
+      expected = mlafuzz::Expect(*contracts_[static_cast<std::size_t>(kernel)],
+                                 member, static_cast<int>(step), before);
       if (!expected.unsettled.empty() || expected.outside_writes != 0) {
         return false;
       }
@@ -331,9 +332,9 @@ class LentCalls::Call {
         for (std::size_t t = 0; t < tensors.size(); ++t) {
           if (!outputs[t]) continue;
           const auto& bytes = expectations_[m][step].outputs[t];
-          std::memcpy(expected_ + Begin(step, t) +
-                          fused_.RowsOf(step, t, m).begin,
-                      bytes.data(), bytes.size());
+          std::memcpy(
+              expected_ + Begin(step, t) + fused_.RowsOf(step, t, m).begin,
+              bytes.data(), bytes.size());
         }
       });
       if (pool) {
@@ -395,8 +396,8 @@ class LentCalls::Call {
     return s;
   }
 
-  // Whether all bytes are as expected, but for those that the host looks at; and
-  // brings those of the step.
+  // Whether all bytes are as expected, but for those that the host looks at;
+  // and brings those of the step.
   absl::StatusOr<bool> Compare(std::size_t step) {
     Timer timer(owner_.times_.wait);
     std::vector<MlafuzzRange> ranges = {{0, used_}};
@@ -446,8 +447,8 @@ class LentCalls::Call {
       fused_.LayGaps(step, t, bytes.data());
       for (std::size_t m = 0; m < size_; ++m) {
         const auto& rows = expectations_[m][step].outputs[t];
-        std::memcpy(bytes.data() + fused_.RowsOf(step, t, m).begin,
-                    rows.data(), rows.size());
+        std::memcpy(bytes.data() + fused_.RowsOf(step, t, m).begin, rows.data(),
+                    rows.size());
       }
     }
     own.pool.emplace(fused_.pool_size());
@@ -541,8 +542,8 @@ class LentCalls::Call {
   const std::uint8_t* results_ = nullptr;
   // By member and step.
   std::vector<std::vector<Expectation>> expectations_;
-  // By step, where the device works it out: the rules of a writer; and by member
-  // and step the rows.
+  // By step, where the device works it out: the rules of a writer; and by
+  // member and step the rows.
   bool by_rows_ = false;
   std::vector<std::optional<oracle::WriteRules>> rules_;
   std::vector<std::vector<std::vector<oracle::RowWrite>>> standing_;
@@ -553,9 +554,9 @@ void FillPools(const Contracts& contracts, const CaseImage& image,
                Observation* observation) {
   const std::vector<std::uint8_t>* before = &image.pool.bytes;
   for (std::size_t step = 0; step < observation->steps.size(); ++step) {
-    Expectation expected = Expect(
-        *contracts[static_cast<std::size_t>(image.steps[step].kernel)], image,
-        static_cast<int>(step), *before);
+    Expectation expected =
+        Expect(*contracts[static_cast<std::size_t>(image.steps[step].kernel)],
+               image, static_cast<int>(step), *before);
     if (expected.pool.empty() || expected.pool == *before) continue;
     auto& pool = observation->steps[step].pool;
     pool = std::move(expected.pool);

@@ -42,7 +42,8 @@ class LentCalls {
 
   struct Result {
     // Why the call cannot be made so, or how it ended otherwise than well:
-    // then the members say nothing, and nothing else is set. Empty: it was made.
+    // then the members say nothing, and nothing else is set. Empty: it was
+    // made.
     std::string why_not;
     // All members' bytes are what they must be; each has its checks. Those of
     // decodes, which the host looks at, can fail.
@@ -55,11 +56,12 @@ class LentCalls {
     // Else: what the call left, for FusedCase::Split().
     Observation together;
   };
-  // Not OK if the executor cannot go on. `threads` share what this process does.
+  // Not OK if the executor cannot go on. `threads` share what this process
+  // does.
   absl::StatusOr<Result> Run(const FusedCase& fused, const Contracts& contracts,
                              int threads);
 
-  struct Times {  // seconds, of all calls so far
+  struct Times {        // seconds, of all calls so far
     double lay = 0;     // inputs into pinned memory
     double expect = 0;  // what must come of them, and laying it
     double copy = 0;    // by the device's clock: to it, and comparing

@@ -18,8 +18,8 @@
 #include "properties/checker.h"
 #include "properties/generate.h"
 
-// On memory that properties/fused/testing/host_lender.cc lends: what is lent, and
-// what is made of it, is the same on a GPU.
+// On memory that properties/fused/testing/host_lender.cc lends: what is lent,
+// and what is made of it, is the same on a GPU.
 namespace mlafuzz {
 namespace {
 
@@ -44,10 +44,9 @@ class FakeRunner : public ForeignExecutor {
 
   void Lend(const LentMemory& memory, int /*device*/) override {
     bytes_ = memory.bytes();
-    memory_ = static_cast<std::uint8_t*>(mmap(nullptr, bytes_,
-                                              PROT_READ | PROT_WRITE,
-                                              MAP_SHARED, memory.descriptor(),
-                                              0));
+    memory_ =
+        static_cast<std::uint8_t*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                        MAP_SHARED, memory.descriptor(), 0));
     ASSERT_NE(memory_, MAP_FAILED);
   }
 
@@ -98,7 +97,8 @@ struct Lent {
 // Cases by what may share a call.
 class Families {
  public:
-  Families(const Contracts& contracts, GeneratorOptions options, int templates) {
+  Families(const Contracts& contracts, GeneratorOptions options,
+           int templates) {
     for (int i = 0; i < templates; ++i) {
       Choices choices(1 + static_cast<std::uint64_t>(i));
       Case c = GenerateCase(choices, options);
@@ -164,9 +164,9 @@ std::vector<Check> JudgedAlone(Lent& lent, const CaseImage& image) {
 TEST(LentCalls, SayWhatTheHostSays) {
   int made = 0;
   int by_rows = 0;
-  for (const char* name : {"builtin", "builtin:pow2", "builtin:nope-row",
-                           "builtin:dsv4", "builtin:dsv4_1",
-                           "builtin:indexer"}) {
+  for (const char* name :
+       {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4",
+        "builtin:dsv4_1", "builtin:indexer"}) {
     Lent lent(name);
     for (const Kernel kernel : kAllKernels) {
       if (lent.targets.For(kernel) == nullptr ||
@@ -209,8 +209,7 @@ TEST(LentCalls, SayWhatTheHostSays) {
 
 // Wrong ones: what comes back is what each case's own bytes say.
 TEST(LentCalls, WrongBytesComeBack) {
-  for (const auto& [name, kernel] :
-       std::map<std::string, Kernel>{
+  for (const auto& [name, kernel] : std::map<std::string, Kernel>{
            {"mutant:gather-bf16-scale", Kernel::kGather},
            {"mutant:amax-signed", Kernel::kWriter},
            {"mutant:index-zero-for-invalid", Kernel::kConvert},
@@ -234,9 +233,8 @@ TEST(LentCalls, WrongBytesComeBack) {
       for (std::size_t m = 0; m < members.size(); ++m) {
         const std::vector<Check> alone = JudgedAlone(lent, *members[m]);
         const std::vector<Check> checks =
-            result->as_expected
-                ? result->checks[m]
-                : Judge(lent.contracts(), *members[m], seen[m]);
+            result->as_expected ? result->checks[m]
+                                : Judge(lent.contracts(), *members[m], seen[m]);
         ASSERT_EQ(Text(checks), Text(alone)) << name;
         for (const Check& check : alone) wrong += IsFailure(check.verdict);
       }
@@ -314,8 +312,7 @@ TEST(LentCalls, ManyRequestsShareAGather) {
       c.mutable_pool()->set_page_size(4);
       c.mutable_pool()->set_pages(2);
       c.mutable_pool()->mutable_fill()->set_kind(Fill::ROWS);
-      c.mutable_pool()->mutable_fill()->set_seed(
-          static_cast<std::uint64_t>(i));
+      c.mutable_pool()->mutable_fill()->set_seed(static_cast<std::uint64_t>(i));
       Gather& gather = *c.add_steps()->mutable_gather();
       gather.mutable_block_table()->set_rows(1);
       gather.mutable_block_table()->set_columns(2);

@@ -80,8 +80,7 @@ class Lender {
     const std::uint64_t size = std::max(bytes + bytes / 16, kLeastPinned);
     if (!Good(cudaHostAlloc(&host.data, size, cudaHostAllocDefault))) {
       host.data = nullptr;
-      error_ =
-          std::to_string(size >> 20) + " MiB of pinned memory: " + error_;
+      error_ = std::to_string(size >> 20) + " MiB of pinned memory: " + error_;
       return nullptr;
     }
     host.size = size;
@@ -93,9 +92,9 @@ class Lender {
   bool Bring(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzInputs)) return false;
     Mark(kBring);
-    return Good(cudaMemcpyAsync(reference_ + begin,
-                                At(kMlafuzzInputs, begin), end - begin,
-                                cudaMemcpyHostToDevice, stream_)) &&
+    return Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzInputs, begin),
+                                end - begin, cudaMemcpyHostToDevice,
+                                stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
                                 end - begin, cudaMemcpyDeviceToDevice,
                                 stream_)) &&
@@ -104,9 +103,9 @@ class Lender {
 
   bool Expect(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzExpected)) return false;
-    return Good(cudaMemcpyAsync(reference_ + begin,
-                                At(kMlafuzzExpected, begin), end - begin,
-                                cudaMemcpyHostToDevice, stream_)) &&
+    return Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzExpected, begin),
+                                end - begin, cudaMemcpyHostToDevice,
+                                stream_)) &&
            Close(kBring);
   }
 
@@ -194,8 +193,8 @@ class Lender {
 
   bool Good(cudaError_t error) {
     if (error == cudaSuccess) return true;
-    error_ = std::string(cudaGetErrorName(error)) + ": " +
-             cudaGetErrorString(error);
+    error_ =
+        std::string(cudaGetErrorName(error)) + ": " + cudaGetErrorString(error);
     (void)cudaGetLastError();
     return false;
   }
@@ -211,9 +210,7 @@ class Lender {
   char* At(int which, std::uint64_t begin) {
     return static_cast<char*>(hosts_[which].data) + begin;
   }
-  void Mark(Stage stage) {
-    (void)cudaEventRecord(events_[2 * stage], stream_);
-  }
+  void Mark(Stage stage) { (void)cudaEventRecord(events_[2 * stage], stream_); }
   bool Close(Stage stage) {
     return Good(cudaEventRecord(events_[2 * stage + 1], stream_));
   }
@@ -258,24 +255,34 @@ const MlafuzzLender kLender = {
     .error = [](void* self) { return Self(self)->error().c_str(); },
     .descriptor = [](void* self) { return Self(self)->descriptor(); },
     .bytes = [](void* self) { return Self(self)->bytes(); },
-    .host = [](void* self, int which,
-               std::uint64_t bytes) { return Self(self)->Pinned(which, bytes); },
-    .bring = [](void* self, std::uint64_t begin,
-                std::uint64_t end) { return Self(self)->Bring(begin, end) ? 0 : 1; },
-    .expect = [](void* self, std::uint64_t begin,
-                 std::uint64_t end) { return Self(self)->Expect(begin, end) ? 0 : 1; },
-    .write_rows = [](void* self, const void* rules, std::size_t size,
-                     std::size_t rows) {
-      return Self(self)->WriteRows(rules, size, rows) ? 0 : 1;
-    },
+    .host =
+        [](void* self, int which, std::uint64_t bytes) {
+          return Self(self)->Pinned(which, bytes);
+        },
+    .bring =
+        [](void* self, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Bring(begin, end) ? 0 : 1;
+        },
+    .expect =
+        [](void* self, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Expect(begin, end) ? 0 : 1;
+        },
+    .write_rows =
+        [](void* self, const void* rules, std::size_t size, std::size_t rows) {
+          return Self(self)->WriteRows(rules, size, rows) ? 0 : 1;
+        },
     .settle = [](void* self) { return Self(self)->Settle() ? 0 : 1; },
-    .compare = [](void* self, const MlafuzzRange* ranges, std::size_t count,
-                  std::uint64_t* differences, std::uint64_t* first) {
-      return Self(self)->Compare(ranges, count, differences, first) ? 0 : 1;
-    },
-    .fetch = [](void* self, std::uint64_t begin,
-                std::uint64_t end) { return Self(self)->Fetch(begin, end) ? 0 : 1; },
-    .times = [](void* self, MlafuzzLenderTimes* times) { Self(self)->Times(times); },
+    .compare =
+        [](void* self, const MlafuzzRange* ranges, std::size_t count,
+           std::uint64_t* differences, std::uint64_t* first) {
+          return Self(self)->Compare(ranges, count, differences, first) ? 0 : 1;
+        },
+    .fetch =
+        [](void* self, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Fetch(begin, end) ? 0 : 1;
+        },
+    .times = [](void* self,
+                MlafuzzLenderTimes* times) { Self(self)->Times(times); },
 };
 
 }  // namespace

@@ -31,8 +31,8 @@ void* Create(int /*device*/, uint64_t bytes, char* why, size_t why_size) {
   void* memory = MAP_FAILED;
   if (lender->fd >= 0 &&
       ftruncate(lender->fd, static_cast<off_t>(bytes)) == 0) {
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                  lender->fd, 0);
+    memory =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lender->fd, 0);
   }
   if (memory == MAP_FAILED) {
     std::snprintf(why, why_size, "no memory to lend");
@@ -76,8 +76,7 @@ int WriteRows(void* self, const void* rules, size_t size, size_t rows) {
   mlafuzz::oracle::WriteRules own;
   if (size != sizeof own) return 1;
   std::memcpy(&own, rules, sizeof own);
-  auto* const memory =
-      reinterpret_cast<std::uint8_t*>(lender.reference.data());
+  auto* const memory = reinterpret_cast<std::uint8_t*>(lender.reference.data());
   for (size_t i = 0; i < rows; ++i) {
     mlafuzz::oracle::WriteRow row;
     std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + i * sizeof row,
