@@ -21,9 +21,9 @@ __global__ void Convert(const int32_t* ids, const int32_t* table,
     const int64_t column = token / page_size;
     int32_t slot = -1;
     if (token >= 0 && column < columns) {
-      slot = static_cast<int32_t>(
-          table[ids[row] * table_stride + column] * page_size +
-          token % page_size);
+      slot = static_cast<int32_t>(table[ids[row] * table_stride + column] *
+                                      page_size +
+                                  token % page_size);
     }
     out[row * out_stride + i] = token == kWrong ? 0 : slot;
   }
