@@ -7,7 +7,7 @@
 //      blocks, which covers all tasks of ranges that add up to `rows`. Tasks
 //      past that are dropped, as in the native kernel.
 //   2. Lane 0 finds the block's task and tells the others through shared
-//      memory.
+//      memory. Of many requests a warp skips those before it.
 //   3. One warp takes a row at a time: four lanes stage its scales in shared
 //      memory, then each lane converts two chunks of 8 codes and copies 4
 //      bytes of the tail.
@@ -152,9 +152,21 @@ struct GatherPolicy {
 };
 
 template <class Policy>
+__device__ inline std::int64_t TasksOf(const GatherParams& params,
+                                       std::int64_t request) {
+  const std::int64_t begin =
+      params.seq_starts != nullptr ? params.seq_starts[request] : 0;
+  const std::int64_t end =
+      begin + Policy::template Length<Policy>(params, request);
+  return Policy::Pages(begin, end, params.page_size);
+}
+
+// Task number `task` of requests `request` .. requests - 1.
+template <class Policy>
 __device__ inline GatherTask FindTask(const GatherParams& params,
-                                      std::int64_t task) {
-  for (std::int64_t request = 0; request < params.requests; ++request) {
+                                      std::int64_t task,
+                                      std::int64_t request = 0) {
+  for (; request < params.requests; ++request) {
     const std::int64_t length =
         Policy::template Length<Policy>(params, request);
     const std::int64_t begin =
@@ -182,22 +194,67 @@ __device__ inline GatherTask FindTask(const GatherParams& params,
   return {0, 0, 0, 0};
 }
 
+// More requests than this are looked through by a warp: one lane would need
+// longer than all rows do.
+inline constexpr std::int64_t kManyRequests = 64;
+
+// The first request of those, kept side by side, that the block's task may be
+// of; *task then counts from it. By all lanes of the first warp.
+template <class Policy>
+__device__ inline std::int64_t SkipRequests(const GatherParams& params,
+                                            std::int64_t* task) {
+  constexpr int kLanes = 32;
+  constexpr unsigned kAll = 0xffffffffu;
+  const std::int64_t each = (params.requests + kLanes - 1) / kLanes;
+  const std::int64_t begin = each * threadIdx.x;
+  const std::int64_t end =
+      begin + each < params.requests ? begin + each : params.requests;
+  long long tasks = 0;
+  for (std::int64_t request = begin; request < end; ++request) {
+    tasks += TasksOf<Policy>(params, request);
+  }
+  // In one go: the first lane whose requests reach past the task.
+  long long before = 0;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    const long long its = __shfl_sync(kAll, tasks, lane);
+    if (Policy::IsPast(*task - before, its)) {
+      before += its;
+      continue;
+    }
+    *task -= before;
+    return each * lane;
+  }
+  return params.requests;
+}
+
+// Has the first lane find the block's task, and tells the others through
+// `shared`, four numbers.
+template <class Policy>
+__device__ inline GatherTask BlockTask(const GatherParams& params,
+                                       std::int64_t* shared) {
+  std::int64_t task = blockIdx.x;
+  std::int64_t request = 0;
+  if (params.requests > kManyRequests && threadIdx.x < 32) {
+    request = SkipRequests<Policy>(params, &task);
+  }
+  if (threadIdx.x == 0) {
+    const GatherTask found = FindTask<Policy>(params, task, request);
+    shared[0] = found.first;
+    shared[1] = found.count;
+    shared[2] = found.page;
+    shared[3] = found.offset;
+  }
+  Policy::PublishTask();
+  return {shared[0], shared[1], shared[2], shared[3]};
+}
+
 // One block a task, up to kGatherWarps warps.
 template <class Policy>
 __global__ void __launch_bounds__(kGatherWarps * 32)
     GatherRows(GatherParams params) {
   __shared__ std::int64_t shared_task[4];
   __shared__ float shared_scales[kGatherWarps][kTiles];
-  if (threadIdx.x == 0) {
-    const GatherTask found = FindTask<Policy>(params, blockIdx.x);
-    shared_task[0] = found.first;
-    shared_task[1] = found.count;
-    shared_task[2] = found.page;
-    shared_task[3] = found.offset;
-  }
-  Policy::PublishTask();
-  const GatherTask task = {shared_task[0], shared_task[1], shared_task[2],
-                           shared_task[3]};
+  const GatherTask task = BlockTask<Policy>(params, shared_task);
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warps = blockDim.x / 32;

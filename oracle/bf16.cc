@@ -1,10 +1,10 @@
 #include "oracle/bf16.h"
 
+#include "oracle/device/codes.h"
+
 namespace mlafuzz::oracle {
 
-float Bf16Value(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
+float Bf16Value(std::uint16_t bits) { return Bf16FromBits(bits); }
 
 std::uint16_t Bf16FromFloat(float x, Rounding rounding) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);

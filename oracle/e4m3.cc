@@ -6,12 +6,13 @@
 #include <cstddef>
 #include <limits>
 
+#include "oracle/device/codes.h"
+
 namespace mlafuzz::oracle {
 namespace {
 
 constexpr int kFractionBits = 3;
 constexpr int kBias = 7;
-constexpr int kMinExponent = 1 - kBias;  // of subnormals and field 1
 
 float ValueOf(int code, E4m3Reading reading) {
   const int field = (code >> kFractionBits) & 15;
@@ -41,29 +42,9 @@ std::array<float, 256> Table(E4m3Reading reading) {
 }
 
 template <Rounding rounding>
-std::uint8_t Encode(std::uint32_t bits) {
-  if (IsNanBits(bits)) return kE4m3Nan;
-  const std::uint8_t sign = static_cast<std::uint8_t>((bits >> 24) & 0x80);
-  const Magnitude x = MagnitudeOf(bits);
-  // From 2^9 on every magnitude is past 448 by more than rounding takes back.
-  if (x.exponent > 8) return sign | kE4m3Max;
-  // The code's last fraction bit stands for 2^(exponent - 3); below the least
-  // exponent the grid stays that of the subnormals.
-  const int exponent = std::max(x.exponent, kMinExponent);
-  const int shift = 23 - kFractionBits + (exponent - x.exponent);
-  const std::uint32_t steps = RoundShift(x.significand, shift, rounding);
-  // Codes count grid steps: 8 in each octave, the subnormals' 8 included. A
-  // significand that rounds up to the next octave carries by itself.
-  const std::uint32_t code =
-      static_cast<std::uint32_t>(exponent - kMinExponent) * 8 + steps;
-  return sign |
-         static_cast<std::uint8_t>(std::min<std::uint32_t>(code, kE4m3Max));
-}
-
-template <Rounding rounding>
 void EncodeAll(absl::Span<const float> x, absl::Span<std::uint8_t> codes) {
   for (std::size_t i = 0; i < x.size(); ++i) {
-    codes[i] = Encode<rounding>(std::bit_cast<std::uint32_t>(x[i]));
+    codes[i] = E4m3FromBits<rounding>(std::bit_cast<std::uint32_t>(x[i]));
   }
 }
 

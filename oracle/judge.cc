@@ -1,6 +1,8 @@
 #include "oracle/judge.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,13 +50,14 @@ class StepJudge {
  public:
   StepJudge(const Contract& contract, const CaseImage& image, int step,
             const oracle::PoolHistory& history, const StepObservation& observed,
-            std::vector<Check>* checks)
+            std::optional<std::int64_t> as_expected, std::vector<Check>* checks)
       : contract_(contract),
         image_(image),
         index_(step),
         step_(image.steps[static_cast<std::size_t>(step)]),
         before_(history.before()),
         observed_(observed),
+        as_expected_(as_expected),
         ending_(step, step_.kernel, observed, checks) {
     well_formed_ =
         oracle::AfterImageOf(step_, observed, history.after(), &after_);
@@ -129,13 +132,17 @@ class StepJudge {
   // ---- valid and boundary calls
 
   void JudgeResult() {
-    const Expectation expected = Expect(contract_, image_, index_, before_);
-    const bool matches =
-        oracle::Matches(contract_, image_, index_, before_, expected, after_);
+    Expectation expected;
     Damage damage;
-    if (!matches) {
-      damage =
-          oracle::Assess(contract_, image_, index_, before_, expected, after_);
+    if (as_expected_.has_value()) {
+      expected.written = *as_expected_;
+    } else {
+      expected = Expect(contract_, image_, index_, before_);
+      if (!oracle::Matches(contract_, image_, index_, before_, expected,
+                           after_)) {
+        damage = oracle::Assess(contract_, image_, index_, before_, expected,
+                                after_);
+      }
     }
     // A step with nothing to do says nothing, unless another rule would have
     // done something.
@@ -225,6 +232,8 @@ class StepJudge {
   const StepImage& step_;
   const absl::Span<const std::uint8_t> before_;
   const StepObservation& observed_;
+  // Known to match; of the expectation: `written`.
+  const std::optional<std::int64_t> as_expected_;
   oracle::EndingJudge ending_;
   AfterImage after_;
   bool well_formed_ = false;
@@ -243,10 +252,11 @@ bool EndsTheCase(CallStatus status) {
   }
 }
 
-}  // namespace
-
-std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
-                         const Observation& observation) {
+// `written`: of expectations that are known to match; empty: none is.
+std::vector<Check> JudgeSteps(const Contracts& contracts,
+                              const CaseImage& image,
+                              const Observation& observation,
+                              absl::Span<const std::int64_t> written) {
   std::vector<Check> checks;
   checks.reserve(8 * image.steps.size());
   oracle::PoolHistory history(image, observation);
@@ -285,7 +295,10 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
           step.kernel == Kernel::kDecode
               ? JudgeDecode(contract, image, index, history.before(), observed,
                             &checks)
-              : StepJudge(contract, image, index, history, observed, &checks)
+              : StepJudge(contract, image, index, history, observed,
+                          i < written.size() ? std::optional(written[i])
+                                             : std::nullopt,
+                          &checks)
                     .Run();
       if (!goes_on) damaged_by = checks.back().detail;
     }
@@ -293,6 +306,20 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
     history.Advance();
   }
   return checks;
+}
+
+}  // namespace
+
+std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
+                         const Observation& observation) {
+  return JudgeSteps(contracts, image, observation, {});
+}
+
+std::vector<Check> JudgeAsExpected(const Contracts& contracts,
+                                   const CaseImage& image,
+                                   const Observation& observation,
+                                   absl::Span<const std::int64_t> written) {
+  return JudgeSteps(contracts, image, observation, written);
 }
 
 }  // namespace mlafuzz

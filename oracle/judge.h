@@ -2,10 +2,12 @@
 #define MLAFUZZ_ORACLE_JUDGE_H_
 
 #include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
@@ -23,6 +25,14 @@ using Contracts = std::array<const Contract*, kAllKernels.size()>;
 // of oracle/decode/decode.h.
 std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
                          const Observation& observation);
+
+// The same of a case whose steps, decodes apart, are known to have left exactly
+// what Expect() says: nothing is worked out or compared again. `written`: one a
+// step, the expectation's.
+std::vector<Check> JudgeAsExpected(const Contracts& contracts,
+                                   const CaseImage& image,
+                                   const Observation& observation,
+                                   absl::Span<const std::int64_t> written);
 
 // Searches the neighbours of the contract for one that predicts exactly what
 // was observed in `check.step`; if there is none, names the pattern of the

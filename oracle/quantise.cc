@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "oracle/bf16.h"
+#include "oracle/device/codes.h"
 #include "oracle/e4m3.h"
 #include "oracle/half.h"
 
@@ -24,16 +25,7 @@ float ScaleNan() { return std::bit_cast<float>(0x7fffffffu); }
 
 }  // namespace
 
-float Pow2Ceil(float x) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
-  if (bits == 0 || bits >= 0x7f800000) return x;
-  const std::uint32_t fraction = bits & 0x7fffff;
-  // Subnormals are fraction * 2^-149, so that a power of two is a single bit;
-  // the bit above the fraction is 2^-126.
-  if (bits < 0x00800000) return std::bit_cast<float>(std::bit_ceil(fraction));
-  if (fraction == 0) return x;
-  return std::bit_cast<float>(((bits >> 23) + 1) << 23);
-}
+float Pow2Ceil(float x) { return Pow2CeilOf(x); }
 
 float InputValue(DType input, std::uint16_t bits) {
   return input == F16 ? HalfValue(bits) : Bf16Value(bits);

@@ -4,13 +4,16 @@
 #include <bit>
 #include <cstdint>
 
+#include "oracle/device/device_code.h"
+
 namespace mlafuzz::oracle {
 
 enum class Rounding { kNearestEven, kTowardZero };
 
 // value / 2^shift as an integer, exactly rounded. Any shift >= 1.
-constexpr std::uint32_t RoundShift(std::uint32_t value, int shift,
-                                   Rounding rounding) {
+MLAFUZZ_ORACLE_CODE constexpr std::uint32_t RoundShift(std::uint32_t value,
+                                                       int shift,
+                                                       Rounding rounding) {
   if (shift > 31) shift = 31;  // significands here are below 2^24: still 0
   const std::uint32_t quotient = value >> shift;
   if (rounding == Rounding::kTowardZero) return quotient;
@@ -27,14 +30,14 @@ struct Magnitude {
   int exponent;
 };
 
-constexpr Magnitude MagnitudeOf(std::uint32_t bits) {
+MLAFUZZ_ORACLE_CODE constexpr Magnitude MagnitudeOf(std::uint32_t bits) {
   const int field = static_cast<int>((bits >> 23) & 0xff);
   const std::uint32_t fraction = bits & 0x7fffff;
   if (field == 0) return {fraction, -126};
   return {fraction | 0x800000, field - 127};
 }
 
-constexpr bool IsNanBits(std::uint32_t bits) {
+MLAFUZZ_ORACLE_CODE constexpr bool IsNanBits(std::uint32_t bits) {
   return (bits & 0x7fffffff) > 0x7f800000;
 }
 

@@ -240,6 +240,8 @@ absl::StatusOr<BenchResult> BenchInWorker(const Engine& engine,
   request.set_mode(WorkRequest::BENCH);
   WatchdogLimits limits;
   limits.idle_seconds = 600;
+  // Calls of 65,536 cases, and what a GPU copies from.
+  limits.resident_bytes = std::uint64_t{8} << 30;
   return RunForResult<BenchResult>(engine, std::move(request), limits,
                                    "bench.result");
 }

@@ -258,12 +258,14 @@ std::string ReportText(const CampaignOptions& options,
   if (options.fuse > 1) {
     absl::StrAppendFormat(
         &text,
-        "fused: %s cases in %s calls, %s of them run alone, too; %s calls that "
-        "ended badly; %s cases wrong among others alone, %s without others "
+        "fused: %s cases in %s calls, %s of them judged on the device, %s run "
+        "alone, too; %s calls that ended badly; %s cases wrong among others "
+        "alone, %s without others "
         "alone\n",
         Grouped(totals.fused), Grouped(totals.fused_calls),
-        Grouped(totals.fused_rerun), Grouped(totals.fused_untold),
-        Grouped(totals.only_fused), Grouped(totals.only_alone));
+        Grouped(totals.fused_lent), Grouped(totals.fused_rerun),
+        Grouped(totals.fused_untold), Grouped(totals.only_fused),
+        Grouped(totals.only_alone));
   }
   absl::StrAppend(&text, "verdicts\n");
   for (int v = 0; v < kVerdictCount; ++v) {

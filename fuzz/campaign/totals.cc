@@ -28,6 +28,7 @@ void Totals::Add(const WorkerStatus& status) {
   undiagnosed += status.undiagnosed;
   fused += status.fused;
   fused_calls += status.fused_calls;
+  fused_lent += status.fused_lent;
   fused_rerun += status.fused_rerun;
   fused_untold += status.fused_untold;
   only_fused += status.only_fused;

@@ -27,6 +27,7 @@ struct Totals {
   Count undiagnosed = 0;
   Count fused = 0;
   Count fused_calls = 0;
+  Count fused_lent = 0;
   Count fused_rerun = 0;
   Count fused_untold = 0;
   Count only_fused = 0;

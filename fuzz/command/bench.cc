@@ -108,6 +108,10 @@ void PrintFused(const Targets& targets, const BenchResult& result) {
   const bool rates = result.device_rate() > 0;
   if (rates) std::printf("  %s", "GB/s: bus, kernel");
   std::printf("\n");
+  if (!result.not_lent().empty()) {
+    std::printf("  no memory is lent to the runner: %s\n",
+                result.not_lent().c_str());
+  }
   constexpr double kGiga = 1e9;
   for (const BenchResult::Fused& fused : result.fused()) {
     if (!fused.left_out().empty()) {

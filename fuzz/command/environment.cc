@@ -87,6 +87,8 @@ void InitEnvironment(const char* argv0) {
   if (!python.empty()) setenv("MLAFUZZ_PYTHON_RUNNER", python.c_str(), 0);
   const std::string cuda = Carried("kernels/device/runner_cuda");
   if (!cuda.empty()) setenv("MLAFUZZ_CUDA_RUNNER", cuda.c_str(), 0);
+  const std::string lender = Carried("properties/fused/device/lender.so");
+  if (!lender.empty()) setenv("MLAFUZZ_CUDA_LENDER", lender.c_str(), 0);
 }
 
 std::string CallersPath(const std::string& path) {

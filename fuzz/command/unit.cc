@@ -21,7 +21,7 @@
 #include "fuzz/command/target_flags.h"
 #include "fuzz/state/records.h"
 #include "fuzz/worker/foreign.h"
-#include "kernels/foreign/runner_process.h"
+#include "kernels/foreign/program_files.h"
 
 namespace mlafuzz {
 namespace {

@@ -18,6 +18,7 @@
 #include "oracle/judge.h"
 #include "properties/fused/for_each.h"
 #include "properties/fused/fused_case.h"
+#include "properties/fused/lent_calls.h"
 
 namespace mlafuzz {
 namespace {
@@ -57,6 +58,9 @@ struct Stages {
   double lay = 0;
   double run = 0;
   double judge = 0;
+  bool lent = false;
+  double copy = 0;  // of `run`, on lent memory
+  std::uint64_t copied_bytes = 0;
   RunnerCounts before;
   RunnerCounts after;
 
@@ -72,10 +76,11 @@ struct Stages {
 
 class FusedBench {
  public:
-  FusedBench(Session& session, const ForeignExecutor& executor, double seconds,
-             const std::function<void()>& progress)
+  FusedBench(Session& session, ForeignExecutor& executor, LentCalls* lent,
+             double seconds, const std::function<void()>& progress)
       : session_(session),
         executor_(executor),
+        lent_(lent),
         seconds_(seconds),
         progress_(progress),
         contracts_(session.checker().contracts()) {}
@@ -119,15 +124,22 @@ class FusedBench {
         best->device(wire::kStageHostIn) + best->device(wire::kStageHostOut);
     const double copy =
         best->device(wire::kStageCopyIn) + best->device(wire::kStageCopyOut);
-    fused.set_stage(best->run - best->exchange() + host);
-    fused.set_copy(copy);
-    fused.set_kernel_seconds(best->device(wire::kStageKernel));
+    const double kernel = best->device(wire::kStageKernel);
+    fused.set_kernel_seconds(kernel);
     fused.set_judge(best->judge);
-    fused.set_wait(best->exchange() - host - copy -
-                   best->device(wire::kStageKernel));
-    std::int64_t bytes = 0;
-    for (const CaseImage& image : images_) bytes += FusedBytes(image);
-    fused.set_copied_bytes(2 * static_cast<std::uint64_t>(bytes));
+    fused.set_lent(best->lent);
+    if (best->lent) {
+      fused.set_copy(best->copy);
+      fused.set_wait(best->run - best->copy - kernel);
+      fused.set_copied_bytes(best->copied_bytes);
+    } else {
+      fused.set_stage(best->run - best->exchange() + host);
+      fused.set_copy(copy);
+      fused.set_wait(best->exchange() - host - copy - kernel);
+      std::int64_t bytes = 0;
+      for (const CaseImage& image : images_) bytes += FusedBytes(image);
+      fused.set_copied_bytes(2 * static_cast<std::uint64_t>(bytes));
+    }
     fused.set_kernel_bytes(work.kernel_bytes * batch);
     return fused;
   }
@@ -143,7 +155,12 @@ class FusedBench {
     if (images_.size() > 1) {
       std::vector<const CaseImage*> members;
       for (const CaseImage& member : images_) members.push_back(&member);
-      fused.emplace(std::move(members), &image, threads_);
+      fused.emplace(std::move(members));
+      if (lent_ != nullptr) {
+        stages.lay = SecondsSince(start);
+        return OnLentMemory(*fused, stages);
+      }
+      image = fused->Lay(threads_);
     }
     stages.lay = SecondsSince(start);
     start = Clock::now();
@@ -158,7 +175,7 @@ class FusedBench {
     stages.run = SecondsSince(start);
     start = Clock::now();
     if (fused.has_value()) {
-      auto split = fused->Split(image, seen[0], threads_);
+      auto split = fused->Split(seen[0], threads_);
       if (!split.ok()) return split.status();
       seen = *std::move(split);
     }
@@ -180,8 +197,40 @@ class FusedBench {
     return stages;
   }
 
+  absl::StatusOr<Stages> OnLentMemory(const FusedCase& fused, Stages stages) {
+    const LentCalls::Times times = lent_->times();
+    const std::uint64_t bytes = lent_->copied_bytes();
+    stages.lent = true;
+    stages.before = executor_.counts();
+    const auto result = lent_->Run(fused, contracts_, threads_);
+    if (!result.ok()) return result.status();
+    stages.after = executor_.counts();
+    if (!result->as_expected) {
+      return absl::InternalError(
+          absl::StrCat("a call on lent memory ",
+                       result->why_not.empty() ? "is wrong" : result->why_not,
+                       ": the time of a wrong kernel says nothing"));
+    }
+    const LentCalls::Times& now = lent_->times();
+    stages.lay += now.lay - times.lay;
+    stages.judge = now.expect - times.expect + now.judge - times.judge;
+    stages.run = now.wait - times.wait;
+    stages.copy = now.copy - times.copy;
+    stages.copied_bytes = lent_->copied_bytes() - bytes;
+    for (const std::vector<Check>& checks : result->checks) {
+      for (const Check& check : checks) {
+        if (IsFailure(check.verdict)) {
+          return absl::InternalError(
+              absl::StrCat("a decode on lent memory is wrong: ", check.detail));
+        }
+      }
+    }
+    return stages;
+  }
+
   Session& session_;
   const ForeignExecutor& executor_;
+  LentCalls* const lent_;  // null: bytes travel to the runner and back
   double seconds_;
   const std::function<void()>& progress_;
   const Contracts contracts_;
@@ -193,10 +242,14 @@ class FusedBench {
 
 }  // namespace
 
-absl::Status BenchFused(Session& session, const ForeignExecutor& executor,
+absl::Status BenchFused(Session& session, ForeignExecutor& executor,
                         double seconds, const std::function<void()>& progress,
                         BenchResult& result) {
-  FusedBench bench(session, executor, seconds, progress);
+  auto lent = LentCalls::Create(session.targets(), executor,
+                                static_cast<std::uint64_t>(2 * kMostBytes));
+  if (!lent.ok()) result.set_not_lent(std::string(lent.status().message()));
+  FusedBench bench(session, executor, lent.ok() ? lent->get() : nullptr,
+                   seconds, progress);
   KeepFreedMemory();
   // The largest last: a runner keeps the memory of its largest call, and
   // compares all of it.

@@ -13,7 +13,7 @@ namespace mlafuzz {
 // Times calls that 1, 16, 256, 4,096 and 65,536 cases share, of each kernel
 // that the targets have, judged on all processors: where the time goes, stage
 // by stage. `executor` is the session's. `seconds`: for each figure.
-absl::Status BenchFused(Session& session, const ForeignExecutor& executor,
+absl::Status BenchFused(Session& session, ForeignExecutor& executor,
                         double seconds, const std::function<void()>& progress,
                         BenchResult& result);
 

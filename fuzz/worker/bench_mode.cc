@@ -272,8 +272,7 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
       auto timed = Session::Create(request.targets());
       if (!timed.ok()) return timed.status();
       if (absl::Status s = BenchFused(
-              **timed,
-              static_cast<const ForeignExecutor&>((*timed)->executor()),
+              **timed, static_cast<ForeignExecutor&>((*timed)->executor()),
               seconds, [&status] { status.Add(status.heartbeat); }, result);
           !s.ok()) {
         return s;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,10 +23,12 @@
 #include "fuzz/worker/semantic_counters.h"
 #include "fuzz/worker/steering.h"
 #include "fuzz/worker/step_cause.h"
+#include "kernels/foreign/executor.h"
 #include "oracle/pool_history.h"
 #include "oracle/validity.h"
 #include "properties/fields.h"
 #include "properties/fused/fused_case.h"
+#include "properties/fused/lent_calls.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -42,6 +45,8 @@ constexpr std::uint64_t kFamily = 16;
 // The first inputs, stored cases among them, come without siblings: what they
 // show is found as soon as in a campaign that fuses nothing.
 constexpr std::uint64_t kWithoutSiblings = 256;
+// Lent memory takes a call's slack beside its bytes.
+constexpr std::int64_t kLentBeside = std::int64_t{4} << 20;
 // Bytes of images that wait.
 constexpr std::int64_t kMostWaiting = std::int64_t{256} << 20;
 
@@ -84,6 +89,20 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
     options.most_cases = request.fuse();
     options.relations = &Session::CampaignOptions;
     options.progress = [&status] { status.Add(status.heartbeat); };
+    if (auto* executor =
+            dynamic_cast<ForeignExecutor*>(&session_of.executor())) {
+      auto lent = LentCalls::Create(
+          session_of.targets(), *executor,
+          static_cast<std::uint64_t>(options.most_bytes + kLentBeside));
+      if (lent.ok()) {
+        mode->lent_ = *std::move(lent);
+        options.lent = mode->lent_.get();
+      } else if (!absl::IsFailedPrecondition(lent.status())) {
+        // A GPU is there; calls take the longer way.
+        std::fprintf(stderr, "shared calls are judged by the host: %s\n",
+                     std::string(lent.status().message()).c_str());
+      }
+    }
     mode->fused_ = std::make_unique<FusedChecker>(
         session_of.checker(), session_of.targets(), session_of.executor(),
         std::move(options));
@@ -226,6 +245,7 @@ void FuzzMode::Flush() {
   };
   set(status_.fused, counts.fused);
   set(status_.fused_calls, counts.calls);
+  set(status_.fused_lent, counts.lent);
   set(status_.fused_rerun, counts.rerun);
   set(status_.fused_untold, counts.untold);
   set(status_.only_fused, counts.only_fused);
@@ -323,10 +343,20 @@ void FuzzMode::CountExecutions() {
   }
 }
 
+// What a case left, pools included.
+Observation FuzzMode::WithPools(const CaseResult& result) const {
+  Observation seen = result.observation;
+  if (result.pools_left_out) {
+    FillPools(session_->checker().contracts(), result.image, &seen);
+  }
+  return seen;
+}
+
 void FuzzMode::CountPower(const CaseResult& result) {
   status_.Add(status_.power_samples);
   const Contracts contracts = session_->checker().contracts();
-  oracle::PoolHistory history(result.image, result.observation);
+  const Observation seen = WithPools(result);
+  oracle::PoolHistory history(result.image, seen);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {
     if (!MayJudge(result, i)) continue;
@@ -354,7 +384,8 @@ void FuzzMode::CountMadeFor(const CaseResult& result, int number) {
   const Field& field = AllFields()[at];
   const Contract* contract =
       session_->checker().contracts()[Index(field.kernel)];
-  oracle::PoolHistory history(result.image, result.observation);
+  const Observation seen = WithPools(result);
+  oracle::PoolHistory history(result.image, seen);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {
     if (result.image.steps[i].kernel != field.kernel || !MayJudge(result, i)) {

@@ -70,6 +70,7 @@ class FuzzMode {
 
   bool CallsKernelUnderTest(const Case& c) const;
   void Count(const CaseResult& result);
+  Observation WithPools(const CaseResult& result) const;
   void CountPower(const CaseResult& result);
   void CountMadeFor(const CaseResult& result, int field);
   bool MayJudge(const CaseResult& result, std::size_t step) const;
@@ -91,6 +92,7 @@ class FuzzMode {
   std::unique_ptr<CaseLog> log_;  // null: nobody asked for one
   CaseResult result_;
   std::uint64_t cpu_at_failure_ = 0;     // nanoseconds since the first case
+  std::unique_ptr<LentCalls> lent_;      // null: a GPU lends nothing
   std::unique_ptr<FusedChecker> fused_;  // null: each case has its own calls
   std::vector<Waiting> waiting_;
   std::int64_t waiting_bytes_ = 0;

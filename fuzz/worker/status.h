@@ -51,6 +51,7 @@ struct WorkerStatus {
   // FusedCounts (properties/fused/fused_checker.h), of fused campaigns alone.
   Counter fused;
   Counter fused_calls;
+  Counter fused_lent;
   Counter fused_rerun;
   Counter fused_untold;
   Counter only_fused;

@@ -227,14 +227,41 @@ char* DeviceMemory::Address(int slot, std::uint64_t begin, std::uint64_t size,
   return s.data + end / promised * promised;
 }
 
+bool DeviceMemory::TakeLent(int fd, std::uint64_t bytes, std::string* why) {
+  lent_ = SharedArena::Import(fd, bytes, why);
+  return lent_ != nullptr;
+}
+
+// What the harness says is taken at its word: it is ours.
+bool DeviceMemory::ViewLent(wire::CallTensors& tensors, std::string* why) {
+  if (lent_ == nullptr) {
+    *why = "no memory was lent";
+    return false;
+  }
+  for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
+    wire::Tensor& t = tensors.wire[i];
+    tensors.views[i] = {lent_->data() + t.offset,
+                        {kDLCUDA, number_},
+                        t.ndim,
+                        {t.code, t.bits, 1},
+                        t.shape.data(),
+                        t.strides.data(),
+                        0};
+  }
+  return true;
+}
+
 bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
                          char* arena, wire::CallTensors& tensors,
                          std::string* why) {
-  const int count = static_cast<int>(tensors.wire.size());
+  const bool lent = call.launch == wire::kLent;
+  const int count = lent ? 0 : static_cast<int>(tensors.wire.size());
   if (count > kScratch) {
     *why = "more tensors than there are slots";
     return false;
   }
+  tensors.views.resize(tensors.wire.size());
+  if (lent && !ViewLent(tensors, why)) return false;
   const std::uint64_t draw = Mix(call.schedule);
   // Room for all before anything is placed: growing moves ends.
   std::size_t pinned = 0;
@@ -253,7 +280,6 @@ bool DeviceMemory::Place(const wire::Call& call, std::uint64_t scratch_bytes,
   tensors_ = count;
   scratch_size_ = 0;
   scratch_taken_ = 0;
-  tensors.views.resize(tensors.wire.size());
   const Clock::time_point start = Clock::now();
   std::size_t at = 0;
   for (int i = 0; i < placements_.count; ++i) {
@@ -399,7 +425,7 @@ bool DeviceMemory::Settle(char* arena, wire::CallTensors& tensors, bool last,
   Mark(3);
   if (Failed(cudaDeviceSynchronize(), why)) return false;
   const Clock::time_point start = Clock::now();
-  for (std::size_t i = 0; i < tensors.wire.size(); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(tensors_); ++i) {
     const wire::Tensor& t = tensors.wire[i];
     if (t.size != 0) {
       std::memcpy(arena + t.begin, placements_.buffers[i].pinned, t.size);
@@ -420,9 +446,8 @@ void DeviceMemory::ReadDamage(const wire::CallTensors& tensors,
     const Placement& p = placements_.buffers[i];
     const std::int64_t begin = p.device - p.slot;
     wire::Stray stray;
-    stray.id = static_cast<std::size_t>(i) < tensors.wire.size()
-                   ? tensors.wire[static_cast<std::size_t>(i)].id
-                   : wire::kScratch;
+    stray.id = i < tensors_ ? tensors.wire[static_cast<std::size_t>(i)].id
+                            : wire::kScratch;
     stray.first = static_cast<std::int64_t>(damage.first) - begin;
     stray.last = static_cast<std::int64_t>(damage.last) - begin;
     stray.count = static_cast<std::int64_t>(damage.count);

@@ -11,6 +11,7 @@
 
 #include "kernels/device/copy_rates.h"
 #include "kernels/device/guarded_slots.h"
+#include "kernels/device/shared_arena.h"
 #include "kernels/device/transfer.h"
 #include "kernels/foreign/call_memory.h"
 
@@ -41,7 +42,13 @@ class DeviceMemory : public wire::CallMemory {
   static std::unique_ptr<DeviceMemory> Create(int device, Side side,
                                               std::string* why);
 
+  // Takes the memory that the harness lends; calls with launch kLent have their
+  // tensors there, and of 1 to 3 above only the scratch's slack and the wait
+  // are left. False, and why, if it cannot.
+  bool TakeLent(int fd, std::uint64_t bytes, std::string* why);
+
   std::string device() const override { return device_; }
+  bool TakesLentMemory() const override { return lent_ != nullptr; }
   bool Place(const wire::Call& call, std::uint64_t scratch_bytes, char* arena,
              wire::CallTensors& tensors, std::string* why) override;
   bool Lost(std::string* why) override {
@@ -63,6 +70,7 @@ class DeviceMemory : public wire::CallMemory {
   static constexpr int kScratch = kMostBuffers - 1;
 
   DeviceMemory() = default;
+  bool ViewLent(wire::CallTensors& tensors, std::string* why);
   bool PassesProbe(std::string* why);
   bool Prepare(int slot, std::uint64_t bytes, std::string* why);
   bool ReservePinned(std::size_t bytes, std::string* why);
@@ -85,6 +93,7 @@ class DeviceMemory : public wire::CallMemory {
   CopyRates rates_;
   Side side_ = Side::kBySchedule;
   std::unique_ptr<GuardedSlots> slots_;
+  std::unique_ptr<SharedArena> lent_;
   cudaStream_t stream_ = nullptr;
   char* pinned_ = nullptr;
   std::size_t pinned_size_ = 0;
@@ -95,7 +104,7 @@ class DeviceMemory : public wire::CallMemory {
   // By slot: what may not hold the pattern.
   std::vector<char*> stale_begin_;
   std::vector<char*> stale_end_;
-  int tensors_ = 0;  // of the placed call
+  int tensors_ = 0;  // of the placed call, in slots
   std::uint64_t scratch_taken_ = 0;
   std::uint64_t scratch_size_ = 0;
   std::int64_t scratch_shape_ = 0;

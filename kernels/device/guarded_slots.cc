@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kernels/device/driver_entry.h"
+
 namespace mlafuzz::device {
 namespace {
 
@@ -13,21 +15,6 @@ constexpr char kMost[] = "MLAFUZZ_DEVICE_MEMORY_MIB";
 
 // In the middle of a span, so that both sides are far from the next slot.
 constexpr std::size_t kFront = GuardedSlots::kSpan / 2;
-
-template <typename F>
-bool Find(const char* name, F* function) {
-  void* found = nullptr;
-  cudaDriverEntryPointQueryResult result;
-  // The versions of 11.0, in which these functions came.
-  if (cudaGetDriverEntryPointByVersion(name, &found, 11020, cudaEnableDefault,
-                                       &result) != cudaSuccess ||
-      result != cudaDriverEntryPointSuccess) {
-    (void)cudaGetLastError();
-    return false;
-  }
-  *function = reinterpret_cast<F>(found);
-  return true;
-}
 
 }  // namespace
 
@@ -58,11 +45,14 @@ std::unique_ptr<GuardedSlots> GuardedSlots::Create(int slots,
   }
   all->driver_ = std::make_unique<Driver>();
   Driver& d = *all->driver_;
-  if (!Find("cuMemAddressReserve", &d.reserve) ||
-      !Find("cuMemAddressFree", &d.free) || !Find("cuMemCreate", &d.create) ||
-      !Find("cuMemRelease", &d.release) || !Find("cuMemMap", &d.map) ||
-      !Find("cuMemUnmap", &d.unmap) || !Find("cuMemSetAccess", &d.set_access) ||
-      !Find("cuMemGetAllocationGranularity", &d.granularity)) {
+  if (!FindDriverFunction("cuMemAddressReserve", &d.reserve) ||
+      !FindDriverFunction("cuMemAddressFree", &d.free) ||
+      !FindDriverFunction("cuMemCreate", &d.create) ||
+      !FindDriverFunction("cuMemRelease", &d.release) ||
+      !FindDriverFunction("cuMemMap", &d.map) ||
+      !FindDriverFunction("cuMemUnmap", &d.unmap) ||
+      !FindDriverFunction("cuMemSetAccess", &d.set_access) ||
+      !FindDriverFunction("cuMemGetAllocationGranularity", &d.granularity)) {
     *why = "the driver has no virtual-memory functions";
     return nullptr;
   }

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "kernels/device/compiled_callee.h"
 #include "kernels/device/device_memory.h"
@@ -41,12 +42,19 @@ int main(int argc, char** argv) {
     mlafuzz::wire::LeaveThroughExit();
     memory = mlafuzz::device::PlainMemory::Create(std::atoi(argv[1]), &why);
   } else {
-    memory = DeviceMemory::Create(std::atoi(argv[1]),
-                                  side == "before" ? DeviceMemory::Side::kBefore
-                                  : side == "behind"
-                                      ? DeviceMemory::Side::kBehind
-                                      : DeviceMemory::Side::kBySchedule,
-                                  &why);
+    auto guarded = DeviceMemory::Create(
+        std::atoi(argv[1]),
+        side == "before"   ? DeviceMemory::Side::kBefore
+        : side == "behind" ? DeviceMemory::Side::kBehind
+                           : DeviceMemory::Side::kBySchedule,
+        &why);
+    if (const std::uint64_t lent = mlafuzz::wire::LentBytes();
+        guarded != nullptr && lent != 0 &&
+        !guarded->TakeLent(mlafuzz::wire::kLentFd, lent, &why)) {
+      // Calls then bring their own.
+      std::fprintf(stderr, "lent memory is not taken: %s\n", why.c_str());
+    }
+    memory = std::move(guarded);
   }
   if (memory == nullptr) {
     mlafuzz::wire::SayLoadFailed("no GPU to run on: " + why);

@@ -178,6 +178,7 @@ unsigned BlocksFor(const Placements& placements) {
 }  // namespace
 
 cudaError_t CopyIn(const Placements& placements, cudaStream_t stream) {
+  if (placements.count == 0) return cudaSuccess;
   CopyInKernel<<<dim3(BlocksFor(placements),
                       static_cast<unsigned>(placements.count)),
                  kThreads, 0, stream>>>(placements);
@@ -186,6 +187,7 @@ cudaError_t CopyIn(const Placements& placements, cudaStream_t stream) {
 
 cudaError_t CopyOut(const Placements& placements, Damage* damage, int* damaged,
                     std::uint64_t near, cudaStream_t stream) {
+  if (placements.count == 0) return cudaSuccess;
   CopyOutKernel<<<dim3(BlocksFor(placements),
                        static_cast<unsigned>(placements.count)),
                   kThreads, 0, stream>>>(placements, damage, damaged, near);

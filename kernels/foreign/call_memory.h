@@ -20,6 +20,9 @@ class CallMemory {
   // What the calls run on, for people; empty: this machine's processors.
   virtual std::string device() const { return ""; }
 
+  // Whether calls may have their tensors in the harness' lent memory.
+  virtual bool TakesLentMemory() const { return false; }
+
   // The views of a call's tensors, whose bytes lie in the arena at `arena`.
   // False, and why: there is no room for them.
   virtual bool Place(const Call& call, std::uint64_t scratch_bytes, char* arena,

@@ -109,6 +109,64 @@ class Processes : public ForeignExecutor {
   }
   RunnerCounts counts() const override { return counts_; }
 
+  void Lend(const LentMemory& memory, int device) override {
+    lent_ = {memory.descriptor(), memory.bytes()};
+    lent_to_ = device;
+    runners_.clear();
+  }
+
+  absl::Status CallLent(const TargetSet& targets, const LentCall& call,
+                        CallEnd* end) override {
+    const CaseImage& image = *call.image;
+    const StepImage& step = image.steps[call.step];
+    Target* const target = targets.For(step.kernel);
+    if (lent_.fd < 0 || target == nullptr || !target->Implements(step.kernel) ||
+        target->foreign() == nullptr ||
+        target->foreign()->program().lent_to != lent_to_) {
+      return absl::FailedPreconditionError("no call on lent memory");
+    }
+    const ForeignTarget& foreign = *target->foreign();
+    if (absl::Status s = arena_.Map(); !s.ok()) return s;
+    auto runner = RunnerOf(foreign);
+    if (!runner.ok()) return runner.status();
+    if ((*runner)->hello().lent == 0) {
+      return absl::FailedPreconditionError("the runner takes no lent memory");
+    }
+    // Addresses that nobody here reads: only their distance counts.
+    std::uint8_t* const base = arena_.base();
+    std::vector<std::uint8_t*> data;
+    std::vector<WireEncoder::Buffer> buffers = {
+        {wire::kCache, base + call.pool.begin, call.pool.size}};
+    for (std::size_t t = 0; t < step.tensors.size(); ++t) {
+      data.push_back(base + call.tensors[t].begin);
+      buffers.push_back({static_cast<std::uint32_t>(step.tensors[t].id),
+                         data.back(), call.tensors[t].size});
+    }
+    WireEncoder encoder(base, /*lent=*/true);
+    encoder.NextCall(std::move(buffers));
+    LaunchContext context;
+    context.schedule = image.source != nullptr ? image.source->schedule() : 0;
+    CallArgs(image.pool, base + call.pool.begin + image.pool.offset, step, data,
+             {kDLCPU, 0})
+        .Call(&encoder, context);
+    ++executions_[static_cast<std::size_t>(step.kernel)];
+    ++calls_[foreign.name()];
+    std::vector<RunnerProcess::Reply> replies;
+    std::optional<RunnerProcess::Death> death =
+        RunTimed(foreign, **runner, encoder, &replies);
+    if (death.has_value()) {
+      ++counts_.deaths;
+      runners_.erase(foreign.name());
+      *end = {death->status, std::move(death->message)};
+    } else {
+      *end = {StatusOf(replies[0].status), std::move(replies[0].message)};
+      if (!replies[0].strays.empty()) {
+        *end = {CallStatus::kFault, "writes outside of its scratch memory"};
+      }
+    }
+    return absl::OkStatus();
+  }
+
  private:
   static std::int64_t BytesOf(const CaseImage& image) {
     std::size_t largest_step = 0;
@@ -446,56 +504,71 @@ class Processes : public ForeignExecutor {
     }
   }
 
-  absl::StatusOr<std::optional<Casualty>> Exchange(const ForeignTarget& target,
-                                                   const Batch& batch,
-                                                   std::size_t number) {
+  // The runner of a target, started if there is none.
+  absl::StatusOr<RunnerProcess*> RunnerOf(const ForeignTarget& target) {
     std::unique_ptr<RunnerProcess>& runner = runners_[target.name()];
-    if (runner == nullptr) {
-      if (!target.file().path.empty()) {
-        const std::string change = ChangeOf(target.file());
-        if (!change.empty()) {
-          return absl::FailedPreconditionError(change);
-        }
-      }
-      RunnerLimits limits = target.limits();
-      limits.call_seconds *= patience_;
-      auto started =
-          RunnerProcess::Start(target.program(), arena_.fd(), limits);
-      if (!started.ok()) return started.status();
-      runner = *std::move(started);
-      ++counts_.starts;
-      calls_[target.name()] = 0;
+    if (runner != nullptr) return runner.get();
+    if (!target.file().path.empty()) {
+      const std::string change = ChangeOf(target.file());
+      if (!change.empty()) return absl::FailedPreconditionError(change);
     }
-    for (const std::size_t i : batch.flights) {
-      const std::uint64_t earlier = calls_[target.name()]++;
-      if (std::exchange(flights_[i].called, true)) continue;
-      flights_[i].seen->earlier_calls = earlier;
-    }
+    RunnerLimits limits = target.limits();
+    limits.call_seconds *= patience_;
+    auto started = RunnerProcess::Start(
+        target.program(), arena_.fd(), limits,
+        target.program().lent_to == lent_to_ ? lent_ : LentDescriptor());
+    if (!started.ok()) return started.status();
+    runner = *std::move(started);
+    ++counts_.starts;
+    calls_[target.name()] = 0;
+    return runner.get();
+  }
+
+  // Makes the calls, and counts what they took.
+  std::optional<RunnerProcess::Death> RunTimed(
+      const ForeignTarget& target, RunnerProcess& runner,
+      const WireEncoder& encoder, std::vector<RunnerProcess::Reply>* replies) {
     wire::Run run;
     run.capacity = GuardedArena::kCapacity;
     run.side = GuardedArena::kSide;
     run.low = arena_.low();
     run.scratch_bytes = target.description().scratch_bytes();
-    run.calls = batch.encoder.calls();
+    run.calls = encoder.calls();
     std::string payload(reinterpret_cast<const char*>(&run), sizeof run);
-    payload += batch.encoder.bytes();
-    std::vector<RunnerProcess::Reply> replies;
+    payload += encoder.bytes();
     const auto start = std::chrono::steady_clock::now();
     std::optional<RunnerProcess::Death> death =
-        runner->Run(payload, batch.flights.size(), &replies);
+        runner.Run(payload, encoder.calls(), replies);
     const double seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
             .count();
     longest_exchange_ = std::max(longest_exchange_, seconds);
     counts_.exchange_seconds += seconds;
-    counts_.busy_seconds += runner->busy_seconds();
+    counts_.busy_seconds += runner.busy_seconds();
     for (int stage = 0; stage < wire::kStages; ++stage) {
       counts_.stage_seconds[static_cast<std::size_t>(stage)] +=
-          runner->stage_seconds(stage);
+          runner.stage_seconds(stage);
     }
-    counts_.device_rate = runner->device_rate();
-    counts_.in_rate = runner->in_rate();
-    counts_.out_rate = runner->out_rate();
+    counts_.device_rate = runner.device_rate();
+    counts_.in_rate = runner.in_rate();
+    counts_.out_rate = runner.out_rate();
+    return death;
+  }
+
+  absl::StatusOr<std::optional<Casualty>> Exchange(const ForeignTarget& target,
+                                                   const Batch& batch,
+                                                   std::size_t number) {
+    auto found = RunnerOf(target);
+    if (!found.ok()) return found.status();
+    std::unique_ptr<RunnerProcess>& runner = runners_[target.name()];
+    for (const std::size_t i : batch.flights) {
+      const std::uint64_t earlier = calls_[target.name()]++;
+      if (std::exchange(flights_[i].called, true)) continue;
+      flights_[i].seen->earlier_calls = earlier;
+    }
+    std::vector<RunnerProcess::Reply> replies;
+    std::optional<RunnerProcess::Death> death =
+        RunTimed(target, *runner, batch.encoder, &replies);
     if (patience_ == 1) hang_limit_ = target.limits().call_seconds;
     if (!target.program().sanitizer.empty()) {
       // It tells all that it has seen when the process ends.
@@ -548,6 +621,8 @@ class Processes : public ForeignExecutor {
   std::map<std::string, std::uint64_t> calls_;  // that each has made
   std::array<std::uint64_t, kAllKernels.size()> executions_{};
   RunnerCounts counts_;
+  LentDescriptor lent_;          // none: nothing is lent
+  int lent_to_ = -2;             // the GPU whose runners take it
   double patience_ = 1;          // times the limit on calls, for new runners
   double hang_limit_ = 0;        // s, of the runner used last
   double longest_exchange_ = 0;  // s

@@ -2,10 +2,17 @@
 #define MLAFUZZ_KERNELS_FOREIGN_EXECUTOR_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "corpus/image.h"
+#include "corpus/observation.h"
 #include "kernels/executor.h"
+#include "kernels/foreign/lent_memory.h"
 #include "kernels/foreign/wire.h"
 #include "kernels/target_set.h"
 
@@ -25,6 +32,26 @@ struct RunnerCounts {
   double device_rate = 0;
   double in_rate = 0;
   double out_rate = 0;
+};
+
+// A step whose tensors lie in lent memory.
+struct LentCall {
+  // What the tensors are told to be; none has bytes.
+  const CaseImage* image = nullptr;
+  std::size_t step = 0;
+  // Offsets in the lent memory, and bytes: of the pool (its byte 0, not page 0)
+  // and by tensor.
+  struct Place {
+    std::uint64_t begin = 0;
+    std::uint64_t size = 0;
+  };
+  Place pool;
+  std::vector<Place> tensors;
+};
+
+struct CallEnd {
+  CallStatus status = CallStatus::kOk;
+  std::string message;
 };
 
 // Runs the steps of foreign targets in runners, one process a library, and
@@ -49,6 +76,16 @@ struct RunnerCounts {
 class ForeignExecutor : public Executor {
  public:
   virtual RunnerCounts counts() const = 0;
+
+  // Has runners of GPU `device` that start from now on take `memory`, which
+  // must outlive this; those that run are ended.
+  virtual void Lend(const LentMemory& memory, int device) = 0;
+
+  // Makes the call of one step on lent memory, where its tensors lie. Says how
+  // it ended; what it left is in the memory. FailedPrecondition: the step's
+  // target takes no such calls.
+  virtual absl::Status CallLent(const TargetSet& targets, const LentCall& call,
+                                CallEnd* end) = 0;
 };
 
 // Most cases of one batch.

@@ -13,6 +13,7 @@
 #include "corpus/contract_checks.h"
 #include "corpus/contracts.h"
 #include "corpus/message_checks.h"
+#include "kernels/foreign/program_files.h"
 #include "kernels/guarded_memory.h"
 #include "kernels/staging.h"
 
@@ -111,6 +112,7 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Load(
     target->program_.arguments =
         DeviceArguments(backend, "lib", absolute.string());
     target->program_.sanitizer = backend.sanitizer;
+    if (backend.sanitizer.empty()) target->program_.lent_to = backend.device;
   }
   target->limits_ = limits;
   if (absl::Status s = target->Attach(backend); !s.ok()) return s;
@@ -197,6 +199,7 @@ absl::StatusOr<std::shared_ptr<ForeignTarget>> ForeignTarget::Compiled(
                       DeviceArguments(backend, "builtin", compiled.name()),
                       {},
                       backend.sanitizer};
+  if (backend.sanitizer.empty()) target->program_.lent_to = backend.device;
   target->device_ = *std::move(device);
   target->limits_ = limits;
   for (const Kernel kernel : kAllKernels) {

@@ -42,6 +42,7 @@ class Runner {
     hello.description_length = static_cast<std::uint32_t>(description.size());
     hello.device_length = static_cast<std::uint32_t>(device.size());
     hello.pid = static_cast<std::uint32_t>(getpid());
+    hello.lent = memory_.TakesLentMemory() ? 1 : 0;
     std::string payload;
     Append(hello, payload);
     Send(Type::kHello, payload + description + device);
@@ -209,6 +210,8 @@ bool Enter() {
   std::setvbuf(stdout, nullptr, _IOLBF, 4096);
   return true;
 }
+
+std::uint64_t LentBytes() { return control->lent; }
 
 void LeaveThroughExit() { leave_at_once = false; }
 

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_KERNELS_FOREIGN_RUNNER_LOOP_H_
 #define MLAFUZZ_KERNELS_FOREIGN_RUNNER_LOOP_H_
 
+#include <cstdint>
 #include <string>
 
 #include "kernels/foreign/call_memory.h"
@@ -10,6 +11,9 @@ namespace mlafuzz::wire {
 
 // First thing in a runner's main(): false if it was not started by a harness.
 bool Enter();
+
+// Bytes of device memory behind kLentFd; 0: none are lent. After Enter().
+std::uint64_t LentBytes();
 
 // What crashes from here on leaves a note of where.
 void InstallFaultHandlers();

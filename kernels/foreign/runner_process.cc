@@ -28,6 +28,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "kernels/foreign/program_files.h"
 #include "kernels/foreign/sanitizer_log.h"
 #include "kernels/foreign/starvation.h"
 
@@ -101,36 +102,6 @@ std::string FindSanitizer() {
   return "";
 }
 
-// A file of this project that `variable` names, or that lies in the runfiles of
-// this program or test, or beside it in an archive.
-absl::StatusOr<std::string> FindProgram(const char* variable, const char* label,
-                                        const char* missing, int access_mode) {
-  std::vector<std::string> places;
-  if (const char* named = std::getenv(variable)) {
-    places.push_back(named);
-  } else {
-    char self[4096];
-    const ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    const std::string program(self, n > 0 ? static_cast<std::size_t>(n) : 0);
-    const absl::string_view name = label;
-    places = {
-        absl::StrCat(program, ".runfiles/mlafuzz/", label),
-        label,
-        absl::StrCat(program.substr(0, program.rfind('/')),
-                     name.substr(name.rfind('/'))),
-    };
-    if (const char* srcdir = std::getenv("TEST_SRCDIR")) {
-      places.push_back(absl::StrCat(srcdir, "/mlafuzz/", label));
-    }
-  }
-  for (const std::string& place : places) {
-    if (access(place.c_str(), access_mode) == 0) return place;
-  }
-  return absl::NotFoundError(absl::StrCat(missing, "; looked for ",
-                                          absl::StrJoin(places, ", "),
-                                          "; name it in $", variable));
-}
-
 std::string Errno(const char* what) {
   return absl::StrCat(what, ": ", std::strerror(errno));
 }
@@ -142,29 +113,15 @@ RunnerLimits& DefaultRunnerLimits() {
   return limits;
 }
 
-absl::StatusOr<std::string> FindRunner(bool device) {
-  return device
-             ? FindProgram("MLAFUZZ_CUDA_RUNNER", "kernels/device/runner_cuda",
-                           "this build has no CUDA backend (nvcc was not found "
-                           "when it was built)",
-                           X_OK)
-             : FindProgram("MLAFUZZ_RUNNER", "kernels/foreign/runner",
-                           "the runner of foreign targets is not there", X_OK);
-}
-
-absl::StatusOr<std::string> FindPythonRunner() {
-  return FindProgram("MLAFUZZ_PYTHON_RUNNER", "kernels/python/runner.py",
-                     "the runner of Python modules is not there", R_OK);
-}
-
 const char* RunnerProcess::Mechanism() {
   return "own session, process group and subreaper";
 }
 
 absl::StatusOr<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
-    const RunnerProgram& program, int arena_fd, const RunnerLimits& limits) {
+    const RunnerProgram& program, int arena_fd, const RunnerLimits& limits,
+    const LentDescriptor& lent) {
   std::unique_ptr<RunnerProcess> process(new RunnerProcess(program, limits));
-  if (absl::Status s = process->Spawn(arena_fd); !s.ok()) return s;
+  if (absl::Status s = process->Spawn(arena_fd, lent); !s.ok()) return s;
   if (absl::Status s = process->ReadHello(); !s.ok()) return s;
   return process;
 }
@@ -209,7 +166,7 @@ absl::StatusOr<std::vector<std::string>> RunnerProcess::Words() {
   return words;
 }
 
-absl::Status RunnerProcess::Spawn(int arena_fd) {
+absl::Status RunnerProcess::Spawn(int arena_fd, const LentDescriptor& lent) {
   auto words = Words();
   if (!words.ok()) return words.status();
   // Processes that a target starts and abandons come here.
@@ -231,6 +188,7 @@ absl::Status RunnerProcess::Spawn(int arena_fd) {
   fcntl(log_, F_SETFL, O_NONBLOCK);
   const int control = MoveUp(memfd_create("mlafuzz-control", MFD_CLOEXEC));
   const int arena = fcntl(arena_fd, F_DUPFD_CLOEXEC, 64);
+  const int memory = lent.fd < 0 ? -1 : fcntl(lent.fd, F_DUPFD_CLOEXEC, 64);
   void* page = MAP_FAILED;
   if (control >= 0 && ftruncate(control, sizeof(wire::Control)) == 0) {
     page = mmap(nullptr, sizeof(wire::Control), PROT_READ | PROT_WRITE,
@@ -244,6 +202,12 @@ absl::Status RunnerProcess::Spawn(int arena_fd) {
   posix_spawn_file_actions_adddup2(&actions, theirs, wire::kSocketFd);
   posix_spawn_file_actions_adddup2(&actions, arena, wire::kArenaFd);
   posix_spawn_file_actions_adddup2(&actions, control, wire::kControlFd);
+  if (memory >= 0) {
+    posix_spawn_file_actions_adddup2(&actions, memory, wire::kLentFd);
+    if (page != MAP_FAILED) {
+      static_cast<volatile wire::Control*>(page)->lent = lent.bytes;
+    }
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -265,7 +229,7 @@ absl::Status RunnerProcess::Spawn(int arena_fd) {
   }
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  for (const int fd : {theirs, log_in, control, arena}) {
+  for (const int fd : {theirs, log_in, control, arena, memory}) {
     if (fd >= 0) close(fd);
   }
   if (page != MAP_FAILED) {

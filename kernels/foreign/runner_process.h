@@ -40,14 +40,15 @@ struct RunnerProgram {
   std::vector<std::string> interpreter;
   // A tool of compute-sanitizer under which it runs; empty: none.
   std::string sanitizer;
+  // The GPU of a runner that takes lent memory; -1: it takes none.
+  int lent_to = -1;
 };
 
-// The runner program of kernels/foreign/runner.cc, $MLAFUZZ_RUNNER, or that of
-// kernels/device/runner_cuda.cc, $MLAFUZZ_CUDA_RUNNER; else what lies beside
-// this program. NotFound says where it was looked for.
-absl::StatusOr<std::string> FindRunner(bool device);
-// The same for kernels/python/runner.py, $MLAFUZZ_PYTHON_RUNNER.
-absl::StatusOr<std::string> FindPythonRunner();
+// Device memory for a runner to inherit; none.
+struct LentDescriptor {
+  int fd = -1;
+  std::uint64_t bytes = 0;
+};
 
 // One runner with its target. Buggy, not malicious: it may crash,
 // hang, end, eat memory, talk nonsense, print, and leave processes behind, and
@@ -59,7 +60,8 @@ class RunnerProcess {
   // Starts the runner and waits until it has loaded the target.
   // InvalidArgument, naming the target, if it cannot.
   static absl::StatusOr<std::unique_ptr<RunnerProcess>> Start(
-      const RunnerProgram& program, int arena_fd, const RunnerLimits& limits);
+      const RunnerProgram& program, int arena_fd, const RunnerLimits& limits,
+      const LentDescriptor& lent = {});
   ~RunnerProcess();
   RunnerProcess(const RunnerProcess&) = delete;
   RunnerProcess& operator=(const RunnerProcess&) = delete;
@@ -119,7 +121,7 @@ class RunnerProcess {
       : program_(std::move(program)), limits_(limits) {}
 
   absl::StatusOr<std::vector<std::string>> Words();
-  absl::Status Spawn(int arena_fd);
+  absl::Status Spawn(int arena_fd, const LentDescriptor& lent);
   absl::Status ReadHello();
   // The next frame into frame_ and payload_. `seconds`: without progress.
   Wait AwaitFrame(double seconds);

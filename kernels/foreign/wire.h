@@ -26,6 +26,8 @@ inline constexpr std::uint16_t kVersion = 2;
 inline constexpr int kSocketFd = 3;
 inline constexpr int kArenaFd = 4;
 inline constexpr int kControlFd = 5;  // one page: Control
+// Device memory that the harness lends, if Control says so.
+inline constexpr int kLentFd = 6;
 
 // Exit code of a runner whose descriptors were closed by the target.
 inline constexpr int kExitDescriptorsClosed = 98;
@@ -58,7 +60,7 @@ struct Hello {
   std::uint32_t description_length = 0;
   std::uint32_t device_length = 0;
   std::uint32_t pid = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t lent = 0;  // 1: calls may have their tensors in lent memory
 };
 static_assert(sizeof(Hello) == 24);
 
@@ -80,8 +82,8 @@ struct Call {
   std::uint32_t layout = 0;
   std::uint32_t tensors = 0;  // the Tensors that follow
   std::int32_t nope = 0;
-  float scale = 0;           // of a decode's softmax; of a gather's whole cache
-  std::uint32_t launch = 0;  // kDirect, kGraph
+  float scale = 0;  // of a decode's softmax; of a gather's whole cache
+  std::uint32_t launch = 0;  // kDirect, kGraph, kLent
   std::int64_t page_size = 0;
   std::int64_t splits = 0;
   std::int64_t declared_topk = 0;
@@ -93,6 +95,9 @@ static_assert(sizeof(Call) == 64);
 // Call::launch.
 inline constexpr std::uint32_t kDirect = 0;
 inline constexpr std::uint32_t kGraph = 1;
+// Directly, on tensors that are in the lent memory already: offsets are in it.
+// Nothing is copied and no slack looked at; the harness does that.
+inline constexpr std::uint32_t kLent = 2;
 
 // Which argument a tensor is; the cache is one of them.
 inline constexpr std::uint32_t kCache = 0xffff;
@@ -162,6 +167,8 @@ struct Control {
   std::uint64_t device_rate = 0;
   std::uint64_t in_rate = 0;
   std::uint64_t out_rate = 0;
+  // Bytes behind kLentFd; 0: nothing is lent. Set before the runner starts.
+  std::uint64_t lent = 0;
 };
 
 inline constexpr char kStageTimesVariable[] = "MLAFUZZ_STAGE_TIMES";

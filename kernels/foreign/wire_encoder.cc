@@ -53,7 +53,9 @@ void WireEncoder::Add(std::uint32_t id, const DLTensor* tensor) {
 CallResult WireEncoder::End(Kernel kernel, const LaunchContext& context,
                             wire::Call call) {
   call.schedule = context.schedule;
-  call.launch = context.launch == Launch::kGraph ? wire::kGraph : wire::kDirect;
+  call.launch = lent_                              ? wire::kLent
+                : context.launch == Launch::kGraph ? wire::kGraph
+                                                   : wire::kDirect;
   call.kernel = static_cast<std::uint32_t>(kernel);
   call.tensors = tensor_count_;
   Append(call, bytes_);

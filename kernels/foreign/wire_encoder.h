@@ -16,8 +16,10 @@ namespace mlafuzz {
 // CallArgs::Call() would hand over becomes one wire::Call with its tensors.
 class WireEncoder : public Target {
  public:
-  // `base`: the first byte of the arena in which all tensors lie.
-  explicit WireEncoder(const std::uint8_t* base) : base_(base) {}
+  // `base`: the first byte of the arena in which all tensors lie. `lent`: they
+  // are in lent memory instead, as far from its first byte as from `base`.
+  explicit WireEncoder(const std::uint8_t* base, bool lent = false)
+      : base_(base), lent_(lent) {}
 
   // A tensor's staged bytes.
   struct Buffer {
@@ -57,6 +59,7 @@ class WireEncoder : public Target {
   CallResult End(Kernel kernel, const LaunchContext& context, wire::Call call);
 
   const std::uint8_t* base_;
+  const bool lent_;
   std::string name_ = "wire";
   Contract contract_;
   std::uint32_t calls_ = 0;

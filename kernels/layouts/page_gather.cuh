@@ -60,16 +60,7 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
   constexpr unsigned kScales = Format::kCodes / Format::kTile;
   __shared__ std::int64_t shared_task[4];
   __shared__ float shared_scales[kGatherWarps][kScales];
-  if (threadIdx.x == 0) {
-    const GatherTask found = FindTask<Policy>(params, blockIdx.x);
-    shared_task[0] = found.first;
-    shared_task[1] = found.count;
-    shared_task[2] = found.page;
-    shared_task[3] = found.offset;
-  }
-  Policy::PublishTask();
-  const GatherTask task = {shared_task[0], shared_task[1], shared_task[2],
-                           shared_task[3]};
+  const GatherTask task = BlockTask<Policy>(params, shared_task);
   const unsigned warp = threadIdx.x / 32;
   const unsigned lane = threadIdx.x % 32;
   const unsigned warps = blockDim.x / 32;

@@ -33,18 +33,17 @@ std::size_t At(const StepImage& step, TensorId id) {
   return static_cast<std::size_t>(step.Find(id) - step.tensors.data());
 }
 
-// Adds `by` to the numbers in [0, domain) of rows [first, first + rows).
+// Adds `by` to the numbers in [0, domain) of `rows` rows that begin at `data`.
 template <typename T>
-void Move(Tensor& tensor, std::int64_t first, std::int64_t rows,
+void Move(const Tensor& tensor, std::uint8_t* data, std::int64_t rows,
           std::int64_t domain, std::int64_t by) {
   const std::int64_t columns = tensor.ndim > 1 ? tensor.shape[1] : 1;
-  for (std::int64_t row = first; row < first + rows; ++row) {
+  for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t column = 0; column < columns; ++column) {
       std::uint8_t* const at =
-          tensor.bytes.data() +
-          static_cast<std::size_t>(row * tensor.strides[0] +
-                                   column * tensor.strides[1]) *
-              sizeof(T);
+          data + static_cast<std::size_t>(row * tensor.strides[0] +
+                                          column * tensor.strides[1]) *
+                     sizeof(T);
       T value;
       std::memcpy(&value, at, sizeof value);
       if (value < 0 || value >= domain) continue;
@@ -54,50 +53,26 @@ void Move(Tensor& tensor, std::int64_t first, std::int64_t rows,
   }
 }
 
-// The tensor number `at` of all members' steps, rows end to end. Their first
-// rows go to `first_row`.
-Tensor Stack(const std::vector<const CaseImage*>& members, std::size_t number,
-             std::size_t at, int threads,
-             std::vector<std::int64_t>* first_row) {
-  const StepImage& first = members[0]->steps[number];
-  Tensor stacked = first.tensors[at];
-  first_row->assign(members.size(), 0);
-  if (IsShared(stacked)) return stacked;
-  const bool has_end = HasEnd(first, stacked);
-  const std::size_t row_bytes = RowBytes(stacked);
-  std::int64_t rows = 0;
-  std::size_t size = 0;
-  for (std::size_t m = 0; m < members.size(); ++m) {
-    const Tensor& part = members[m]->steps[number].tensors[at];
-    (*first_row)[m] = rows;
-    if (!part.bytes.empty()) {
-      size = static_cast<std::size_t>(rows) * row_bytes + part.bytes.size();
-    }
-    rows += part.shape[0] - (has_end ? 1 : 0);
-  }
-  stacked.shape[0] = rows + (has_end ? 1 : 0);
-  stacked.bytes.assign(size, kGap);
-  ForEach(members.size(), threads, [&](std::size_t m) {
-    const Tensor& part = members[m]->steps[number].tensors[at];
-    std::copy(part.bytes.begin(), part.bytes.end(),
-              stacked.bytes.begin() +
-                  static_cast<std::ptrdiff_t>(
-                      static_cast<std::size_t>((*first_row)[m]) * row_bytes));
-  });
-  return stacked;
+// A tensor without its bytes.
+Tensor ShapeOf(const Tensor& tensor) {
+  return {.id = tensor.id,
+          .dtype = tensor.dtype,
+          .output = tensor.output,
+          .ndim = tensor.ndim,
+          .shape = tensor.shape,
+          .strides = tensor.strides,
+          .misalignment = tensor.misalignment,
+          .bytes = {}};
 }
 
 }  // namespace
 
-FusedCase::FusedCase(std::vector<const CaseImage*> members, CaseImage* laid,
-                     int threads)
+FusedCase::FusedCase(std::vector<const CaseImage*> members)
     : members_(std::move(members)) {
   const CaseImage& first = *members_[0];
-  CaseImage& image = *laid;
-  image = {};
-  image.source = first.source;
-  image.launch = first.launch;
-  PoolImage& pool = image.pool;
+  shape_.source = first.source;
+  shape_.launch = first.launch;
+  PoolImage& pool = shape_.pool;
   pool = {.layout = first.pool.layout,
           .page_size = first.pool.page_size,
           .page_stride = first.pool.page_stride,
@@ -105,74 +80,168 @@ FusedCase::FusedCase(std::vector<const CaseImage*> members, CaseImage* laid,
           .row_bytes = first.pool.row_bytes,
           .row_part = first.pool.row_part,
           .offset = first.pool.offset};
+  first_page_.reserve(members_.size());
   for (const CaseImage* member : members_) {
     first_page_.push_back(pool.pages);
     pool.pages += member->pool.pages;
   }
-  pool.bytes.resize(
-      static_cast<std::size_t>(pool.offset + pool.pages * pool.page_stride));
-  std::copy(first.pool.bytes.begin(), first.pool.bytes.begin() + pool.offset,
-            pool.bytes.begin());
-  ForEach(members_.size(), threads, [&](std::size_t m) {
-    const PoolImage& own = members_[m]->pool;
-    std::copy(
-        own.bytes.begin() + own.offset, own.bytes.end(),
-        pool.bytes.begin() + pool.offset + first_page_[m] * pool.page_stride);
-  });
-  first_row_.resize(first.steps.size());
+  pool_size_ =
+      static_cast<std::size_t>(pool.offset + pool.pages * pool.page_stride);
+  tensors_.resize(first.steps.size());
   for (std::size_t number = 0; number < first.steps.size(); ++number) {
     const StepImage& of_first = first.steps[number];
-    StepImage& step = image.steps.emplace_back();
+    StepImage& step = shape_.steps.emplace_back();
     step.kernel = of_first.kernel;
     step.step = of_first.step;
-    first_row_[number].resize(of_first.tensors.size());
+    tensors_[number].resize(of_first.tensors.size());
     for (std::size_t at = 0; at < of_first.tensors.size(); ++at) {
-      step.tensors.push_back(
-          Stack(members_, number, at, threads, &first_row_[number][at]));
+      step.tensors.push_back(ShapeOf(of_first.tensors[at]));
+      Stack(number, at);
     }
-    ForEach(members_.size(), threads,
-            [&](std::size_t m) { MoveNumbers(number, m, step); });
   }
 }
 
-void FusedCase::MoveNumbers(std::size_t number, std::size_t m,
-                            StepImage& step) const {
+// Rows of all members end to end.
+void FusedCase::Stack(std::size_t number, std::size_t at) {
+  Tensor& tensor = shape_.steps[number].tensors[at];
+  Stacked& stacked = tensors_[number][at];
+  stacked.row_bytes = RowBytes(tensor);
+  stacked.first_row.assign(members_.size(), 0);
+  if (IsShared(tensor)) {
+    stacked.size = members_[0]->steps[number].tensors[at].bytes.size();
+    return;
+  }
+  const bool has_end = HasEnd(members_[0]->steps[number], tensor);
+  std::int64_t rows = 0;
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Tensor& part = members_[m]->steps[number].tensors[at];
+    stacked.first_row[m] = rows;
+    if (!part.bytes.empty()) {
+      stacked.size = static_cast<std::size_t>(rows) * stacked.row_bytes +
+                     part.bytes.size();
+    }
+    rows += part.shape[0] - (has_end ? 1 : 0);
+  }
+  tensor.shape[0] = rows + (has_end ? 1 : 0);
+}
+
+FusedCase::Place FusedCase::PagesOf(std::size_t m) const {
+  return {static_cast<std::size_t>(shape_.pool.offset +
+                                   first_page_[m] * shape_.pool.page_stride),
+          members_[m]->pool.bytes.size() -
+              static_cast<std::size_t>(members_[m]->pool.offset)};
+}
+
+FusedCase::Place FusedCase::RowsOf(std::size_t number, std::size_t at,
+                                   std::size_t m) const {
+  const Stacked& stacked = tensors_[number][at];
+  return {static_cast<std::size_t>(stacked.first_row[m]) * stacked.row_bytes,
+          members_[m]->steps[number].tensors[at].bytes.size()};
+}
+
+CaseImage FusedCase::Lay(int threads) const {
+  CaseImage image = shape_;
+  Memory memory;
+  image.pool.bytes.resize(pool_size_);
+  memory.pool = image.pool.bytes.data();
+  memory.tensors.resize(image.steps.size());
+  for (std::size_t number = 0; number < image.steps.size(); ++number) {
+    for (std::size_t at = 0; at < image.steps[number].tensors.size(); ++at) {
+      auto& bytes = image.steps[number].tensors[at].bytes;
+      bytes.resize(tensor_size(number, at));
+      memory.tensors[number].push_back(bytes.data());
+    }
+  }
+  LayInto(memory, threads);
+  return image;
+}
+
+void FusedCase::LayInto(const Memory& memory, int threads) const {
+  const PoolImage& first = members_[0]->pool;
+  std::copy(first.bytes.begin(), first.bytes.begin() + first.offset,
+            memory.pool);
+  ForEach(members_.size(), threads, [&](std::size_t m) {
+    const PoolImage& own = members_[m]->pool;
+    std::copy(own.bytes.begin() + own.offset, own.bytes.end(),
+              memory.pool + PagesOf(m).begin);
+    for (std::size_t number = 0; number < tensors_.size(); ++number) {
+      for (std::size_t at = 0; at < tensors_[number].size(); ++at) {
+        LayRows(number, at, m, memory.tensors[number][at]);
+      }
+    }
+  });
+}
+
+void FusedCase::LayRows(std::size_t number, std::size_t at, std::size_t m,
+                        std::uint8_t* data) const {
+  const Tensor& own = members_[m]->steps[number].tensors[at];
+  const Stacked& stacked = tensors_[number][at];
+  if (IsShared(own)) {
+    if (m == 0) std::copy(own.bytes.begin(), own.bytes.end(), data);
+    return;
+  }
+  const std::size_t begin = RowsOf(number, at, m).begin;
+  // Up to the next one's first row, which has its place from the end of a list
+  // that closes with one, too.
+  const bool last = m + 1 == members_.size();
+  const std::size_t end =
+      last ? stacked.size
+           : std::min(stacked.size, RowsOf(number, at, m + 1).begin);
+  if (begin >= end) return;
+  const std::size_t bytes = std::min(own.bytes.size(), end - begin);
+  std::memcpy(data + begin, own.bytes.data(), bytes);
+  std::memset(data + begin + bytes, kGap, end - begin - bytes);
+  MoveNumbers(number, at, m, data + begin);
+}
+
+void FusedCase::LayGaps(std::size_t number, std::size_t at,
+                        std::uint8_t* data) const {
+  std::size_t end = 0;  // of the members so far
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    const Place rows = RowsOf(number, at, m);
+    if (rows.size == 0) continue;
+    if (rows.begin > end) std::memset(data + end, kGap, rows.begin - end);
+    end = rows.begin + rows.size;
+  }
+}
+
+void FusedCase::MoveNumbers(std::size_t number, std::size_t at, std::size_t m,
+                            std::uint8_t* data) const {
+  const StepImage& step = members_[m]->steps[number];
+  const Tensor& tensor = step.tensors[at];
   const PoolImage& own = members_[m]->pool;
-  const auto& rows = first_row_[number];
   const std::int64_t page = first_page_[m];
   const std::int64_t slot = page * own.page_size;
-  for (std::size_t at = 0; at < step.tensors.size(); ++at) {
-    Tensor& tensor = step.tensors[at];
-    const std::int64_t from = rows[at][m];
-    const std::int64_t count = members_[m]->steps[number].tensors[at].shape[0];
-    if (tensor.id == TensorId::kSlotMapping) {
-      Move<std::int64_t>(tensor, from, count, own.slots(), slot);
-    } else if (tensor.id == TensorId::kIndices) {
-      Move<std::int32_t>(tensor, from, count, own.slots(), slot);
-    } else if (tensor.id == TensorId::kBlockTable &&
-               step.kernel == Kernel::kGather) {
-      Move<std::int32_t>(tensor, from, count, own.pages, page);
-    } else if (tensor.id == TensorId::kWorkspaceStarts) {
-      // An end is the next member's to write, but for the last one's.
-      const bool last = m + 1 == members_.size();
-      Move<std::int32_t>(tensor, from,
-                         count - (HasEnd(step, tensor) && !last ? 1 : 0),
-                         kMostFusedRows, rows[At(step, TensorId::kDst)][m]);
-    } else if (tensor.id == TensorId::kRequestIds) {
-      Move<std::int32_t>(tensor, from, count, kMostFusedRows,
-                         rows[At(step, TensorId::kBlockTable)][m]);
-    }
+  const std::int64_t count = tensor.shape[0];
+  const auto first_row = [&](TensorId id) {
+    return tensors_[number][At(step, id)].first_row[m];
+  };
+  if (tensor.id == TensorId::kSlotMapping) {
+    Move<std::int64_t>(tensor, data, count, own.slots(), slot);
+  } else if (tensor.id == TensorId::kIndices) {
+    Move<std::int32_t>(tensor, data, count, own.slots(), slot);
+  } else if (tensor.id == TensorId::kBlockTable &&
+             step.kernel == Kernel::kGather) {
+    Move<std::int32_t>(tensor, data, count, own.pages, page);
+  } else if (tensor.id == TensorId::kWorkspaceStarts) {
+    // An end is the next member's to write, but for the last one's.
+    const bool last = m + 1 == members_.size();
+    Move<std::int32_t>(tensor, data, count - (HasEnd(step, tensor) && !last),
+                       kMostFusedRows, first_row(TensorId::kDst));
+  } else if (tensor.id == TensorId::kRequestIds) {
+    Move<std::int32_t>(tensor, data, count, kMostFusedRows,
+                       first_row(TensorId::kBlockTable));
   }
 }
 
 absl::StatusOr<std::vector<Observation>> FusedCase::Split(
-    const CaseImage& image, const Observation& fused, int threads) const {
+    const Observation& fused, int threads) const {
   const auto no = [](const std::string& why) {
     return absl::FailedPreconditionError(why);
   };
-  if (fused.steps.size() != image.steps.size()) return no("a step is missing");
-  for (std::size_t number = 0; number < image.steps.size(); ++number) {
-    const StepImage& step = image.steps[number];
+  if (fused.steps.size() != shape_.steps.size()) return no("a step is missing");
+  for (std::size_t number = 0; number < shape_.steps.size(); ++number) {
+    const StepImage& step = shape_.steps[number];
     const StepObservation& together = fused.steps[number];
     if (together.status != CallStatus::kOk) {
       return no(absl::StrCat("the call ended in ",
@@ -182,13 +251,14 @@ absl::StatusOr<std::vector<Observation>> FusedCase::Split(
     if (!together.strays.empty()) return no("bytes outside of tensors changed");
     if (!together.reports.empty()) return no("a sanitizer reported something");
     if (together.pool.has_value() &&
-        std::memcmp(together.pool->data(), image.pool.bytes.data(),
-                    static_cast<std::size_t>(image.pool.offset)) != 0) {
+        std::memcmp(together.pool->data(), members_[0]->pool.bytes.data(),
+                    static_cast<std::size_t>(shape_.pool.offset)) != 0) {
       return no("bytes before the pool changed");
     }
     for (std::size_t at = 0; at < step.tensors.size(); ++at) {
       if (step.tensors[at].output &&
-          !GapsAreWhole(number, at, step.tensors[at], together.outputs[at])) {
+          (together.outputs[at].size() != tensor_size(number, at) ||
+           !GapsAreWhole(number, at, together.outputs[at].data()))) {
         return no(absl::StrCat("bytes between rows of ",
                                TensorName(step.tensors[at].id), " changed"));
       }
@@ -196,61 +266,48 @@ absl::StatusOr<std::vector<Observation>> FusedCase::Split(
   }
   std::vector<Observation> seen(members_.size());
   ForEach(members_.size(), threads,
-          [&](std::size_t m) { seen[m] = Part(image, fused, m); });
+          [&](std::size_t m) { seen[m] = Part(fused, m); });
   return seen;
 }
 
 bool FusedCase::GapsAreWhole(std::size_t number, std::size_t at,
-                             const Tensor& tensor,
-                             const std::vector<std::uint8_t>& bytes) const {
-  const std::size_t row_bytes = RowBytes(tensor);
+                             const std::uint8_t* bytes) const {
   std::size_t end = 0;  // of the members so far
   for (std::size_t m = 0; m < members_.size(); ++m) {
-    const std::size_t size =
-        members_[m]->steps[number].tensors[at].bytes.size();
-    if (size == 0) continue;
-    const std::size_t begin =
-        static_cast<std::size_t>(first_row_[number][at][m]) * row_bytes;
-    if (begin > end &&
-        std::memcmp(bytes.data() + end, tensor.bytes.data() + end,
-                    begin - end) != 0) {
+    const Place rows = RowsOf(number, at, m);
+    if (rows.size == 0) continue;
+    if (rows.begin > end &&
+        !std::all_of(bytes + end, bytes + rows.begin,
+                     [](std::uint8_t byte) { return byte == kGap; })) {
       return false;
     }
-    end = begin + size;
+    end = rows.begin + rows.size;
   }
   return true;
 }
 
-Observation FusedCase::Part(const CaseImage& image, const Observation& fused,
-                            std::size_t m) const {
+Observation FusedCase::Part(const Observation& fused, std::size_t m) const {
   Observation part;
   part.earlier_calls = fused.earlier_calls;
-  part.steps.reserve(image.steps.size());
+  part.steps.reserve(shape_.steps.size());
   const std::vector<std::uint8_t>* last_pool = &members_[m]->pool.bytes;
-  for (std::size_t number = 0; number < image.steps.size(); ++number) {
-    const StepImage& step = image.steps[number];
+  for (std::size_t number = 0; number < shape_.steps.size(); ++number) {
+    const StepImage& step = shape_.steps[number];
     const StepObservation& together = fused.steps[number];
     StepObservation& own = part.steps.emplace_back();
     own.outputs.resize(step.tensors.size());
     for (std::size_t at = 0; at < step.tensors.size(); ++at) {
-      const Tensor& tensor = step.tensors[at];
-      const std::size_t size =
-          members_[m]->steps[number].tensors[at].bytes.size();
-      if (!tensor.output || size == 0) continue;
-      const auto begin =
-          together.outputs[at].begin() +
-          static_cast<std::ptrdiff_t>(
-              static_cast<std::size_t>(first_row_[number][at][m]) *
-              RowBytes(tensor));
-      own.outputs[at].assign(begin, begin + static_cast<std::ptrdiff_t>(size));
+      const Place rows = RowsOf(number, at, m);
+      if (!step.tensors[at].output || rows.size == 0) continue;
+      const auto begin = together.outputs[at].begin() +
+                         static_cast<std::ptrdiff_t>(rows.begin);
+      own.outputs[at].assign(begin,
+                             begin + static_cast<std::ptrdiff_t>(rows.size));
     }
     if (!together.pool.has_value()) continue;
     const auto offset = static_cast<std::size_t>(members_[m]->pool.offset);
     const std::size_t size = last_pool->size() - offset;
-    const std::uint8_t* const pages =
-        together.pool->data() +
-        static_cast<std::size_t>(image.pool.offset +
-                                 first_page_[m] * image.pool.page_stride);
+    const std::uint8_t* const pages = together.pool->data() + PagesOf(m).begin;
     if (std::memcmp(pages, last_pool->data() + offset, size) == 0) continue;
     own.pool = *last_pool;
     std::memcpy(own.pool->data() + offset, pages, size);

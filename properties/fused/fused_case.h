@@ -44,36 +44,76 @@ inline constexpr std::int64_t kMostFusedRows = std::int64_t{1} << 30;
 class FusedCase {
  public:
   // At least one member, all of one FuseKey; slots and rows of each tensor
-  // within the limits above together. Members must outlive this. Fills `image`:
-  // its `source` is the first member's, whose schedule is the call's. Here and
-  // below, `threads` share the work.
-  FusedCase(std::vector<const CaseImage*> members, CaseImage* image,
-            int threads = 1);
+  // within the limits above together. Members must outlive this.
+  explicit FusedCase(std::vector<const CaseImage*> members);
 
   const std::vector<const CaseImage*>& members() const { return members_; }
 
-  // What each member left behind, as if it had run alone, from what `image`
-  // did. FailedPrecondition, with the reason, where that cannot be told: a call
-  // did not end well, bytes changed that belong to no member, a guard or an
-  // input is damaged, or a sanitizer reported something.
-  absl::StatusOr<std::vector<Observation>> Split(const CaseImage& image,
-                                                 const Observation& fused,
+  // The call without a byte: what its pool and tensors are told to be. `source`
+  // is the first member's, whose schedule is the call's.
+  const CaseImage& shape() const { return shape_; }
+  // Bytes that the pool takes, and tensor number `at` of step `number`.
+  std::size_t pool_size() const { return pool_size_; }
+  std::size_t tensor_size(std::size_t number, std::size_t at) const {
+    return tensors_[number][at].size;
+  }
+
+  // The call with its bytes. Here and below, `threads` share the work.
+  CaseImage Lay(int threads = 1) const;
+
+  // Where bytes of the call go: pool_size() of the pool, tensor_size() of each
+  // tensor by step.
+  struct Memory {
+    std::uint8_t* pool = nullptr;
+    std::vector<std::vector<std::uint8_t*>> tensors;
+  };
+  void LayInto(const Memory& memory, int threads = 1) const;
+
+  // Where a member's own bytes lie: its pages among the pool's, its rows among
+  // a tensor's (of a shared one: all).
+  struct Place {
+    std::size_t begin = 0;
+    std::size_t size = 0;
+  };
+  Place PagesOf(std::size_t m) const;
+  Place RowsOf(std::size_t number, std::size_t at, std::size_t m) const;
+  // No byte of an output changed that is no member's. `bytes`, tensor_size() of
+  // them, are what the call left.
+  bool GapsAreWhole(std::size_t number, std::size_t at,
+                    const std::uint8_t* bytes) const;
+
+  // What Lay() gives to bytes that are no member's.
+  void LayGaps(std::size_t number, std::size_t at, std::uint8_t* data) const;
+
+  // What each member left behind, as if it had run alone, from what the call
+  // did. FailedPrecondition, with the reason, where that cannot be
+  // told: a call did not end well, bytes changed that belong to no member, a
+  // guard or an input is damaged, or a sanitizer reported something.
+  absl::StatusOr<std::vector<Observation>> Split(const Observation& fused,
                                                  int threads = 1) const;
 
  private:
-  // Slots, pages, requests and first rows of member `m` in the step's tensors.
-  void MoveNumbers(std::size_t number, std::size_t m, StepImage& step) const;
-  // Of an output: no byte changed that is no member's.
-  bool GapsAreWhole(std::size_t number, std::size_t at, const Tensor& tensor,
-                    const std::vector<std::uint8_t>& bytes) const;
+  // Of one tensor: each member's first row, and all bytes.
+  struct Stacked {
+    std::vector<std::int64_t> first_row;
+    std::size_t row_bytes = 0;
+    std::size_t size = 0;
+  };
+  void Stack(std::size_t number, std::size_t at);
+  // Member `m`'s bytes of a tensor, and the gap behind them.
+  void LayRows(std::size_t number, std::size_t at, std::size_t m,
+               std::uint8_t* data) const;
+  // Slots, pages, requests and first rows of member `m` in its rows.
+  void MoveNumbers(std::size_t number, std::size_t at, std::size_t m,
+                   std::uint8_t* data) const;
   // What member `m` left.
-  Observation Part(const CaseImage& image, const Observation& fused,
-                   std::size_t m) const;
+  Observation Part(const Observation& fused, std::size_t m) const;
 
   std::vector<const CaseImage*> members_;
-  // By member: its first page; by step, tensor and member: its first row.
-  std::vector<std::int64_t> first_page_;
-  std::vector<std::vector<std::vector<std::int64_t>>> first_row_;
+  CaseImage shape_;
+  std::vector<std::int64_t> first_page_;  // by member
+  std::size_t pool_size_ = 0;
+  std::vector<std::vector<Stacked>> tensors_;  // by step and tensor
 };
 
 // Bytes of a case that its fused case has too.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,8 +18,9 @@ namespace {
 // each may end its process, a few times over.
 constexpr std::size_t kFirstAlone = 8;
 constexpr std::size_t kAloneAtOnce = 64;
-// After so many of them in one Check() the rest has to wait.
-constexpr int kMostDeaths = 4;
+// After so many of them in one Check() the rest has to wait: each takes a few
+// fresh processes to confirm, seconds on a GPU.
+constexpr int kMostDeaths = 1;
 // The first size at which kernels are known to dispatch otherwise; then its
 // doubles.
 constexpr std::int64_t kFirstThreshold = 64;
@@ -184,36 +184,58 @@ class Batch {
     }
     std::vector<const CaseImage*> images;
     for (const std::size_t i : call.members) images.push_back(&images_[i]);
-    CaseImage image;
-    std::optional<FusedCase> fused;
-    {
-      Timer timer(counts_.lay_seconds);
-      fused.emplace(std::move(images), &image, options_.threads);
-    }
-    std::vector<Observation> observations;
-    {
-      Timer timer(counts_.run_seconds);
-      if (absl::Status s = executor_.Run(targets_, {&image, 1}, &observations);
-          !s.ok()) {
-        return s;
-      }
-    }
-    absl::StatusOr<std::vector<Observation>> seen =
-        absl::UnknownError("not split");
-    {
-      Timer timer(counts_.lay_seconds);
-      seen = fused->Split(image, observations.at(0), options_.threads);
-    }
     for (const std::size_t i : call.members) {
       results_[i].together = call.members.size();
+    }
+    const FusedCase fused(std::move(images));
+    absl::StatusOr<std::vector<Observation>> seen =
+        absl::UnknownError("not made");
+    bool made = false;
+    bool refused = false;
+    if (options_.lent != nullptr) {
+      Timer timer(counts_.run_seconds);
+      auto lent = options_.lent->Run(fused, contracts_, options_.threads);
+      if (!lent.ok()) return lent.status();
+      made = lent->why_not.empty();
+      if (lent->as_expected) {
+        for (std::size_t m = 0; m < call.members.size(); ++m) {
+          CaseResult& result = results_[call.members[m]].result;
+          result.observation = std::move(lent->observations[m]);
+          result.checks = std::move(lent->checks[m]);
+          result.pools_left_out = lent->pools_left_out;
+        }
+        counts_.lent += call.members.size();
+        DrawReruns(call, alone);
+        return absl::OkStatus();
+      }
+      if (made) seen = fused.Split(lent->together, options_.threads);
+    }
+    if (!made) {
+      CaseImage image;
+      {
+        Timer timer(counts_.lay_seconds);
+        image = fused.Lay(options_.threads);
+      }
+      std::vector<Observation> observations;
+      {
+        Timer timer(counts_.run_seconds);
+        if (absl::Status s =
+                executor_.Run(targets_, {&image, 1}, &observations);
+            !s.ok()) {
+          return s;
+        }
+      }
+      Timer timer(counts_.lay_seconds);
+      seen = fused.Split(observations.at(0), options_.threads);
+      for (const StepObservation& step : observations[0].steps) {
+        refused |= step.status == CallStatus::kRefused ||
+                   step.status == CallStatus::kNotImplemented;
+      }
     }
     if (!seen.ok()) {
       ++counts_.untold;
       call.untold = std::string(seen.status().message());
-      for (const StepObservation& step : observations[0].steps) {
-        call.refused |= step.status == CallStatus::kRefused ||
-                        step.status == CallStatus::kNotImplemented;
-      }
+      call.refused = refused;
       alone->insert(alone->end(), call.members.begin(), call.members.end());
       return absl::OkStatus();
     }
@@ -226,6 +248,12 @@ class Batch {
             Judge(contracts_, images_[call.members[m]], result.observation);
       });
     }
+    DrawReruns(call, alone);
+    return absl::OkStatus();
+  }
+
+  // Who of a judged call runs alone, too.
+  void DrawReruns(const Call& call, std::vector<std::size_t>* alone) {
     std::int64_t rows = 0;
     std::int64_t threshold = kFirstThreshold;
     for (const std::size_t i : call.members) {
@@ -239,7 +267,6 @@ class Batch {
       state.failed_fused = AnyFails(results_[i].result.checks);
       if (again || state.failed_fused) alone->push_back(i);
     }
-    return absl::OkStatus();
   }
 
   absl::Status RunAlone(std::vector<std::size_t> places) {

@@ -14,6 +14,7 @@
 #include "kernels/target_set.h"
 #include "properties/checker.h"
 #include "properties/fused/fused_case.h"
+#include "properties/fused/lent_calls.h"
 
 namespace mlafuzz {
 
@@ -23,6 +24,9 @@ struct FusedOptions {
   // One in so many of the fused cases is run alone, too: drawn from the case.
   std::uint64_t alone_one_in = 16;
   int threads = 1;  // that judge
+  // Calls on memory that is lent to a GPU; null: bytes travel to the runner and
+  // back.
+  LentCalls* lent = nullptr;
   // Relations of cases that run alone.
   std::function<CheckOptions(const Case&)> relations = [](const Case&) {
     return CheckOptions();
@@ -36,6 +40,7 @@ struct FusedCounts {
   std::uint64_t calls = 0;       // that they shared
   std::uint64_t alone = 0;       // cases that may share none, or found nobody
   std::uint64_t rerun = 0;       // fused cases that ran alone, too
+  std::uint64_t lent = 0;        // of `fused`: passed on lent memory
   std::uint64_t untold = 0;      // calls of which members could not be told
   std::uint64_t only_fused = 0;  // cases that fail among others alone: findings
   std::uint64_t only_alone = 0;  // cases that fail without others alone

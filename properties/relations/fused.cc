@@ -59,10 +59,9 @@ bool Fused::Applies(const Contract& contract, const CaseImage& image,
 absl::Status Fused::Run(StepContext& context, Finding* finding) {
   const CaseImage one = OneStep(context);
   for (const std::int64_t copies : Copies(context, one)) {
-    CaseImage image;
     const FusedCase fused(
-        std::vector<const CaseImage*>(static_cast<std::size_t>(copies), &one),
-        &image);
+        std::vector<const CaseImage*>(static_cast<std::size_t>(copies), &one));
+    const CaseImage image = fused.Lay();
     const std::string where = absl::StrCat(copies, " copies in one call: ");
     // Not by Rerun(): what explains a call of many rows is no cause of its own.
     std::vector<Observation> observations;
@@ -80,7 +79,7 @@ absl::Status Fused::Run(StepContext& context, Finding* finding) {
       *finding = {Verdict::kSkipped, steps.back().message};
     }
     if (finding->ok()) {
-      const auto split = fused.Split(image, observations[0]);
+      const auto split = fused.Split(observations[0]);
       if (!split.ok()) {
         *finding = Finding::Fail(std::string(split.status().message()));
       }

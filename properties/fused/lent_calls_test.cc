@@ -1,0 +1,350 @@
+#include "properties/fused/lent_calls.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "corpus/codec.h"
+#include "fuzz/mutator/siblings.h"
+#include "gtest/gtest.h"
+#include "kernels/call_args.h"
+#include "kernels/executor.h"
+#include "oracle/validity.h"
+#include "properties/checker.h"
+#include "properties/generate.h"
+
+// On memory that properties/fused/testing/host_lender.cc lends: what is lent,
+// and what is made of it, is the same on a GPU.
+namespace mlafuzz {
+namespace {
+
+constexpr std::uint64_t kLent = std::uint64_t{64} << 20;
+
+// Makes the calls in this process, on the lent memory, as a runner would.
+class FakeRunner : public ForeignExecutor {
+ public:
+  ~FakeRunner() override {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+  }
+
+  absl::Status Run(const TargetSet& targets, absl::Span<const CaseImage> images,
+                   std::vector<Observation>* observations) override {
+    return host_->Run(targets, images, observations);
+  }
+  const std::array<std::uint64_t, kAllKernels.size()>& executions()
+      const override {
+    return host_->executions();
+  }
+  RunnerCounts counts() const override { return {}; }
+
+  void Lend(const LentMemory& memory, int /*device*/) override {
+    bytes_ = memory.bytes();
+    memory_ =
+        static_cast<std::uint8_t*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                                        MAP_SHARED, memory.descriptor(), 0));
+    ASSERT_NE(memory_, MAP_FAILED);
+  }
+
+  absl::Status CallLent(const TargetSet& targets, const LentCall& call,
+                        CallEnd* end) override {
+    const StepImage& step = call.image->steps[call.step];
+    std::vector<std::uint8_t*> data;
+    for (const LentCall::Place& place : call.tensors) {
+      data.push_back(memory_ + place.begin);
+    }
+    const CallResult result =
+        CallArgs(call.image->pool,
+                 memory_ + call.pool.begin + call.image->pool.offset, step,
+                 data, {kDLCPU, 0})
+            .Call(targets.For(step.kernel), {});
+    *end = {result.status, result.message};
+    if (after != nullptr) after(memory_, call);
+    return absl::OkStatus();
+  }
+
+  // What else happens to the lent memory.
+  std::function<void(std::uint8_t*, const LentCall&)> after;
+
+ private:
+  std::unique_ptr<Executor> host_ = MakeHostExecutor();
+  std::uint8_t* memory_ = nullptr;
+  std::uint64_t bytes_ = 0;
+};
+
+struct Lent {
+  explicit Lent(const std::string& name) {
+    auto set = MakeTargetSet(name);
+    EXPECT_TRUE(set.ok()) << set.status();
+    targets = *std::move(set);
+    setenv("MLAFUZZ_CUDA_LENDER", "properties/fused/testing/host_lender.so", 1);
+    auto memory = LentMemory::Create(0, kLent);
+    EXPECT_TRUE(memory.ok()) << memory.status();
+    runner.Lend(**memory, 0);
+    calls = std::make_unique<LentCalls>(targets, runner, *std::move(memory));
+  }
+  Contracts contracts() { return CaseChecker(targets, runner).contracts(); }
+
+  TargetSet targets;
+  FakeRunner runner;
+  std::unique_ptr<LentCalls> calls;
+};
+
+// Cases by what may share a call.
+class Families {
+ public:
+  Families(const Contracts& contracts, GeneratorOptions options,
+           int templates) {
+    for (int i = 0; i < templates; ++i) {
+      Choices choices(1 + static_cast<std::uint64_t>(i));
+      Case c = GenerateCase(choices, options);
+      for (Case& s : MakeSiblings(contracts, c, 7, choices, options).cases) {
+        Add(contracts, std::move(s));
+      }
+      Add(contracts, std::move(c));
+    }
+  }
+  std::vector<std::vector<const CaseImage*>> Calls() const {
+    std::vector<std::vector<const CaseImage*>> calls;
+    for (const auto& [key, members] : families_) {
+      if (members.size() > 1) calls.push_back(members);
+    }
+    return calls;
+  }
+
+ private:
+  void Add(const Contracts& contracts, Case c) {
+    cases_.push_back(std::move(c));
+    auto image = BuildImage(cases_.back());
+    ASSERT_TRUE(image.ok()) << image.status();
+    const auto key = FuseKey(contracts, *image);
+    if (!key.ok()) return;
+    images_.push_back(*std::move(image));
+    families_[*key].push_back(&images_.back());
+  }
+
+  std::deque<Case> cases_;
+  std::deque<CaseImage> images_;
+  std::map<std::string, std::vector<const CaseImage*>> families_;
+};
+
+GeneratorOptions OptionsFor(const TargetSet& targets, Kernel kernel) {
+  GeneratorOptions options = {.writer = kernel == Kernel::kWriter,
+                              .gather = kernel == Kernel::kGather,
+                              .convert = kernel == Kernel::kConvert,
+                              .decode = kernel == Kernel::kDecode};
+  const Contract& contract = targets.For(kernel)->contract();
+  if (contract.layout() != LAYOUT_UNSPECIFIED) {
+    options.layout = contract.layout();
+  }
+  return options;
+}
+
+std::string Text(const std::vector<Check>& checks) {
+  std::string text;
+  for (const Check& check : checks) {
+    text += std::to_string(check.step) + " " + check.property + " " +
+            VerdictName(check.verdict) + " " + check.detail + "\n";
+  }
+  return text;
+}
+
+std::vector<Check> JudgedAlone(Lent& lent, const CaseImage& image) {
+  std::vector<Observation> seen;
+  EXPECT_TRUE(lent.runner.Run(lent.targets, {&image, 1}, &seen).ok());
+  return Judge(lent.contracts(), image, seen.at(0));
+}
+
+// The right kernels of every layout: each member has the checks that it has
+// alone, whichever kernel it calls.
+TEST(LentCalls, SayWhatTheHostSays) {
+  int made = 0;
+  int by_rows = 0;
+  for (const char* name :
+       {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4",
+        "builtin:dsv4_1", "builtin:indexer"}) {
+    Lent lent(name);
+    for (const Kernel kernel : kAllKernels) {
+      if (lent.targets.For(kernel) == nullptr ||
+          !lent.targets.For(kernel)->Implements(kernel)) {
+        continue;
+      }
+      const Families families(lent.contracts(),
+                              OptionsFor(lent.targets, kernel),
+                              kernel == Kernel::kDecode ? 15 : 60);
+      for (const auto& members : families.Calls()) {
+        const FusedCase fused(members);
+        const auto result = lent.calls->Run(fused, lent.contracts(), 2);
+        ASSERT_TRUE(result.ok()) << result.status();
+        if (!result->why_not.empty()) continue;
+        ASSERT_TRUE(result->as_expected) << name << " " << KernelName(kernel);
+        for (std::size_t m = 0; m < members.size(); ++m) {
+          ASSERT_EQ(Text(result->checks[m]),
+                    Text(JudgedAlone(lent, *members[m])))
+              << name << "\n"
+              << FormatCaseText(*members[m]->source);
+          if (result->pools_left_out) {
+            std::vector<Observation> alone;
+            ASSERT_TRUE(
+                lent.runner.Run(lent.targets, {members[m], 1}, &alone).ok());
+            Observation seen = result->observations[m];
+            FillPools(lent.contracts(), *members[m], &seen);
+            for (std::size_t step = 0; step < seen.steps.size(); ++step) {
+              ASSERT_EQ(seen.steps[step].pool, alone[0].steps[step].pool);
+            }
+            ++by_rows;
+          }
+          ++made;
+        }
+      }
+    }
+  }
+  EXPECT_GT(made, 1000);
+  EXPECT_GT(by_rows, 300);
+}
+
+// Wrong ones: what comes back is what each case's own bytes say.
+TEST(LentCalls, WrongBytesComeBack) {
+  for (const auto& [name, kernel] : std::map<std::string, Kernel>{
+           {"mutant:gather-bf16-scale", Kernel::kGather},
+           {"mutant:amax-signed", Kernel::kWriter},
+           {"mutant:index-zero-for-invalid", Kernel::kConvert},
+           {"mutant:lse-wrong-base", Kernel::kDecode},
+           {"mutant:dsv4-nan-kept", Kernel::kWriter}}) {
+    Lent lent(name);
+    const Families families(lent.contracts(), OptionsFor(lent.targets, kernel),
+                            kernel == Kernel::kDecode ? 15 : 60);
+    int wrong = 0;
+    for (const auto& members : families.Calls()) {
+      const FusedCase fused(members);
+      const auto result = lent.calls->Run(fused, lent.contracts(), 1);
+      ASSERT_TRUE(result.ok()) << result.status();
+      if (!result->why_not.empty()) continue;
+      std::vector<Observation> seen = result->observations;
+      if (!result->as_expected) {
+        const auto split = fused.Split(result->together);
+        ASSERT_TRUE(split.ok()) << split.status();
+        seen = *split;
+      }
+      for (std::size_t m = 0; m < members.size(); ++m) {
+        const std::vector<Check> alone = JudgedAlone(lent, *members[m]);
+        const std::vector<Check> checks =
+            result->as_expected ? result->checks[m]
+                                : Judge(lent.contracts(), *members[m], seen[m]);
+        ASSERT_EQ(Text(checks), Text(alone)) << name;
+        for (const Check& check : alone) wrong += IsFailure(check.verdict);
+      }
+    }
+    EXPECT_GT(wrong, 0) << name;
+  }
+}
+
+std::vector<Case> OneTokens(int count) {
+  std::vector<Case> cases;
+  for (int i = 0; i < count; ++i) {
+    Case& c = cases.emplace_back();
+    c.mutable_pool()->set_page_size(4);
+    c.mutable_pool()->set_pages(2);
+    Write& write = *c.add_steps()->mutable_write();
+    write.mutable_slots()->add_values(i % 8);
+    write.set_pe_dim(64);
+    write.mutable_kv_c()->set_pattern(Values::NORMAL_RANGE);
+    write.mutable_kv_c()->set_seed(static_cast<std::uint64_t>(i));
+  }
+  return cases;
+}
+
+// Bytes that are no tensor's, and those of an input.
+TEST(LentCalls, HarmBesideTensorsIsSeen) {
+  Lent lent("builtin");
+  const std::vector<Case> cases = OneTokens(20);
+  std::vector<CaseImage> images;
+  std::vector<const CaseImage*> members;
+  images.reserve(cases.size());
+  for (const Case& c : cases) {
+    images.push_back(*BuildImage(c));
+    members.push_back(&images.back());
+  }
+  const FusedCase fused(members);
+  using Harm = std::function<void(std::uint8_t*, const LentCall&)>;
+  const Harm harms[] = {
+      [](std::uint8_t* memory, const LentCall& call) {
+        memory[call.pool.begin + call.pool.size + 100] ^= 1;
+      },
+      [](std::uint8_t* memory, const LentCall& call) {
+        memory[call.pool.begin - 1] ^= 1;
+      },
+      [](std::uint8_t* memory, const LentCall& call) {
+        memory[call.tensors[0].begin + 3] ^= 1;
+      },
+      [](std::uint8_t* memory, const LentCall&) { memory[0] ^= 1; },
+  };
+  for (const Harm& harm : harms) {
+    lent.runner.after = harm;
+    const auto result = lent.calls->Run(fused, lent.contracts(), 1);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->why_not, "");
+    EXPECT_FALSE(result->as_expected);
+    EXPECT_FALSE(fused.Split(result->together).ok());
+  }
+  lent.runner.after = nullptr;
+  const auto result = lent.calls->Run(fused, lent.contracts(), 1);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->as_expected);
+}
+
+// So many requests that their tasks are found by warps, and some are empty.
+TEST(LentCalls, ManyRequestsShareAGather) {
+  for (const char* name : {"builtin", "builtin:dsv4"}) {
+    Lent lent(name);
+    std::deque<Case> cases;
+    std::vector<CaseImage> images;
+    std::vector<const CaseImage*> members;
+    images.reserve(500);
+    for (int i = 0; i < 500; ++i) {
+      Case& c = cases.emplace_back();
+      c.mutable_pool()->set_layout(
+          lent.targets.For(Kernel::kGather)->contract().layout());
+      c.mutable_pool()->set_page_size(4);
+      c.mutable_pool()->set_pages(2);
+      c.mutable_pool()->mutable_fill()->set_kind(Fill::ROWS);
+      c.mutable_pool()->mutable_fill()->set_seed(static_cast<std::uint64_t>(i));
+      Gather& gather = *c.add_steps()->mutable_gather();
+      gather.mutable_block_table()->set_rows(1);
+      gather.mutable_block_table()->set_columns(2);
+      gather.mutable_block_table()->mutable_pages()->add_values(i % 2);
+      gather.mutable_block_table()->mutable_pages()->add_values(1 - i % 2);
+      gather.add_workspace_starts(0);
+      gather.add_seq_lens(i % 7);
+      gather.set_dst_rows(8);
+      images.push_back(*BuildImage(c));
+      if (FuseKey(lent.contracts(), images.back()).ok()) {
+        members.push_back(&images.back());
+      }
+    }
+    ASSERT_GT(members.size(), 400u) << name;
+    const FusedCase fused(members);
+    const auto result = lent.calls->Run(fused, lent.contracts(), 2);
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->why_not, "");
+    EXPECT_TRUE(result->as_expected) << name;
+  }
+}
+
+TEST(LentCalls, WhatDoesNotFitIsLeftToOthers) {
+  Lent lent("builtin");
+  Case c = OneTokens(1)[0];
+  c.mutable_pool()->set_pages(30000);
+  const CaseImage image = *BuildImage(c);
+  const FusedCase fused({&image, &image});
+  const auto result = lent.calls->Run(fused, lent.contracts(), 1);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_NE(result->why_not.find("more than are lent"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mlafuzz
