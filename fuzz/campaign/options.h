@@ -53,6 +53,9 @@ struct CampaignOptions {
   std::string out;          // absolute
   std::string shown_out;    // as the user would type it; empty: `out`
   std::vector<Mute> mutes;  // causes that do not count
+  // What reports show of a ledger (ReadLedgerResult(), as text); empty:
+  // nothing.
+  std::string ledger;
   // The caller has claimed `out`; else RunCampaign does, while it runs.
   bool out_claimed = false;
   // What its reader must know of how it was set up, a sentence each.

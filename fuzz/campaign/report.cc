@@ -232,6 +232,7 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
                      {"fail_only_fused", totals.only_fused},
                      {"fail_only_alone", totals.only_alone}};
   }
+  if (!options.ledger.empty()) json["ledger"] = Json::parse(options.ledger);
   json["inputs"] = totals.inputs;
   json["rejected_inputs"] = totals.rejected;
   json["seconds"] = result.seconds;

@@ -15,6 +15,7 @@
 #include "corpus/codec.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/case_files.h"
+#include "fuzz/campaign/ledger_file.h"
 #include "fuzz/campaign/lifecycle.h"
 #include "fuzz/campaign/mutes.h"
 #include "fuzz/campaign/one_shot.h"
@@ -114,6 +115,7 @@ std::vector<Flag> CampaignFlags() {
       {"stop-on-first", nullptr, "stop at the first finding"},
       {"out", "DIR", "reports and cases (default mlafuzz-out)"},
       {"mute", "FILE", "known causes that do not count (docs/findings.md)"},
+      {"ledger", "FILE", "what `mlafuzz ledger --json` wrote, for the report"},
       {"mutator", "structured|bytes", "bytes: libFuzzer's own, for comparison",
        /*hidden=*/true},
       {"case-seconds", "10s", "a case that takes longer hangs (default 10s)",
@@ -177,6 +179,13 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
   if (!minimize.ok()) return minimize.status();
   options->minimize_seconds = *minimize;
   if (absl::Status s = ReadCorpus(arguments, options); !s.ok()) return s;
+  if (arguments.Has("ledger")) {
+    const auto text = ReadFile(CallersPath(arguments.Get("ledger")));
+    if (!text.ok()) return text.status();
+    const auto ledger = ReadLedgerResult(*text, arguments.Get("ledger"));
+    if (!ledger.ok()) return ledger.status();
+    options->ledger = ledger->dump();
+  }
   if (arguments.Has("mute")) {
     auto mutes =
         ReadMutes(CallersPath(arguments.Get("mute")), arguments.Get("mute"));

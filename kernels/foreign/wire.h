@@ -82,7 +82,7 @@ struct Call {
   std::uint32_t layout = 0;
   std::uint32_t tensors = 0;  // the Tensors that follow
   std::int32_t nope = 0;
-  float scale = 0;  // of a decode's softmax; of a gather's whole cache
+  float scale = 0;           // of a decode's softmax; of a gather's whole cache
   std::uint32_t launch = 0;  // kDirect, kGraph, kLent
   std::int64_t page_size = 0;
   std::int64_t splits = 0;

@@ -152,7 +152,8 @@ std::string KnownHtml(const Json& report) {
 std::string CampaignHtml(const Json& report, UsedWords& used) {
   return absl::StrCat(KnownHtml(report), "<h2 id=\"course\">Course</h2>\n",
                       CurvesHtml(report), VerdictsHtml(report, used),
-                      PowerHtml(report, used), GapsHtml(report, used));
+                      PowerHtml(report, used), GapsHtml(report, used),
+                      LedgerHtml(report));
 }
 
 }  // namespace mlafuzz

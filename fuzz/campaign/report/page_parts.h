@@ -22,6 +22,9 @@ std::string WordHtml(const std::string& word, UsedWords& used);
 // exercised.
 std::string CampaignHtml(const nlohmann::ordered_json& report, UsedWords& used);
 
+// The picture of a ledger's result; empty without one.
+std::string LedgerHtml(const nlohmann::ordered_json& report);
+
 // One finding: its cause, bytes, case, reproducers and commands. Where there is
 // no room texts are cut short.
 std::string FindingHtml(const nlohmann::ordered_json& finding,

@@ -63,6 +63,11 @@ svg.grid { width: 100%; max-width: 44rem; display: block; background: #fff;
   gap: .2rem 1.2rem; font-size: .85rem; margin: .3rem 0 }
 .legend svg { width: .9rem; height: .9rem; border: 1px solid #666;
   vertical-align: -.1rem; margin-right: .35rem }
+td.ledger { line-height: 1.15; max-width: 60rem }
+.ledger span { display: inline-block; width: 1.15em; text-align: center;
+  border: 1px solid #999; margin: 0 1px 1px 0 }
+.la { background: #56b4e9 } .ls { background: #f0e442 }
+.lg { background: #e69f00 } .lo { background: #d55e00; color: #fff }
 .words dt { font-weight: 600; margin-top: 1rem }
 .words dd { margin: .2rem 0 .2rem 1rem }
 .words p, .words ul { margin: .3rem 0 }

@@ -32,6 +32,31 @@ TEST(ReportPage, ShowsHostileWordsAndNeverObeys) {
   EXPECT_EQ(page.find('\xff'), std::string::npos);
 }
 
+TEST(ReportPage, PicturesALedgerIfOneWasRun) {
+  nlohmann::ordered_json report = SampleReport();
+  EXPECT_EQ(Page(report).find("id=\"ledger\""), std::string::npos);
+  report["ledger"] = nlohmann::ordered_json::parse(R"({
+    "file": "l<.json", "flavour": "plain", "seeds": 3,
+    "wrong": [
+      {"id": "mutant:a", "kernel": "writer", "seeds": 3, "detected": 3,
+       "triggered": 3, "weak": "none", "cause": "right"},
+      {"id": "mutant:b", "kernel": "gather", "seeds": 3, "detected": 1,
+       "triggered": 1, "weak": "generator", "cause": "wrong"},
+      {"id": "mutant:c", "kernel": "gather", "seeds": 3, "detected": 1,
+       "triggered": 2, "weak": "oracle", "cause": "right"}],
+    "right": [{"id": "builtin", "cases": 1000, "false_alarms": 0},
+              {"id": "control:x", "cases": 2000, "false_alarms": 1}]})");
+  const std::string page = Page(report);
+  for (const char* words :
+       {"id=\"ledger\"", "l&lt;.json", "1 found with every seed",
+        "mutant:b: found with some seeds, and wherever it was triggered (1 of "
+        "3), cause wrong",
+        "mutant:c: triggered with more seeds than found (1 of 3)",
+        "2 right kernels, 3,000 cases: false alarms of control:x"}) {
+    EXPECT_NE(page.find(words), std::string::npos) << words;
+  }
+}
+
 TEST(ReportPage, SaysWhatWasSeenAndWhatNot) {
   const std::string page = Page(SampleReport());
   for (const char* words :
