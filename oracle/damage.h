@@ -27,7 +27,7 @@ bool AfterImageOf(const StepImage& step, const StepObservation& observed,
 
 // Whether every settled byte of `expected` was observed, with what the contract
 // leaves open (NaN payloads) taken as equal. Of rows that a race may have torn,
-// each byte must be that of the first or of the last writer.
+// each byte must be that of one of the writers.
 bool Matches(const Contract& contract, const CaseImage& image, int step,
              absl::Span<const std::uint8_t> pool_before,
              const Expectation& expected, const AfterImage& after);

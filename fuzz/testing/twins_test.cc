@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fuzz/campaign/unexplained.h"
 #include "fuzz/testing/campaigns.h"
 #include "gtest/gtest.h"
 #include "properties/ledger/ledger.h"
@@ -48,9 +49,10 @@ bool IsRight(const LedgerEntry& twin, const Failure& f) {
 }
 
 // Whichever case shows it first, further ones settle what it is: one cause, the
-// right one.
+// right one; or, of one seed in four, none.
 TEST_P(Twin, IsNamedFromItsFirstFinding) {
   const LedgerEntry& twin = GetParam();
+  int unexplained = 0;
   for (const std::uint64_t seed : {1, 2, 3, 4}) {
     CampaignOptions options = ShortCampaign(twin.target, KernelsOf(twin));
     options.seed = seed;
@@ -58,6 +60,10 @@ TEST_P(Twin, IsNamedFromItsFirstFinding) {
     const CampaignResult result = RunShort(options);
     ASSERT_FALSE(result.findings.empty()) << seed;
     const Finding& first = result.findings.all()[0];
+    if (IsUnexplained(first) && !twin.key.empty()) {
+      EXPECT_EQ(++unexplained, 1) << seed << Describe(result);
+      continue;
+    }
     EXPECT_TRUE(IsRight(twin, first.failure)) << seed << Describe(result);
     if (!twin.key.empty()) {
       EXPECT_EQ(first.failure.also_size(), 0) << seed << Describe(result);
@@ -76,6 +82,9 @@ TEST_P(Twin, IsFoundForTheRightReason) {
               twin.target == "mutant:length-ignored-above-64"
           ? 20000
           : 1000;
+  // Once in the three a case that nothing explains may stand beside it: what is
+  // met at the end finds no further cases to settle it.
+  std::size_t beside = 0;
   for (const std::uint64_t seed : {1, 2, 3}) {
     CampaignOptions options = ShortCampaign(twin.target, kernels);
     options.seed = seed;
@@ -89,7 +98,14 @@ TEST_P(Twin, IsFoundForTheRightReason) {
     std::map<std::string, int> findings;
     for (const Finding& f : all) ++findings[f.failure.kernel()];
     EXPECT_EQ(findings.size(), kernels.size()) << seed << Describe(result);
-    EXPECT_EQ(all.size(), kernels.size()) << seed << Describe(result);
+    std::size_t explained = 0;
+    for (const Finding& f : all) explained += IsUnexplained(f) ? 0 : 1;
+    const std::size_t more = all.size() - kernels.size();
+    if (!twin.key.empty()) {
+      EXPECT_EQ(explained, kernels.size()) << seed << Describe(result);
+    }
+    beside += more;
+    EXPECT_LE(beside, 1u) << seed << Describe(result);
     EXPECT_TRUE(
         std::any_of(all.begin(), all.end(),
                     [&](const Finding& f) { return IsRight(twin, f.failure); }))

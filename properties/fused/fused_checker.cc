@@ -20,7 +20,7 @@ constexpr std::size_t kFirstAlone = 8;
 constexpr std::size_t kAloneAtOnce = 64;
 // After so many of them in one Check() the rest has to wait: each takes a few
 // fresh processes to confirm, seconds on a GPU.
-constexpr int kMostDeaths = 1;
+constexpr int kMostDeaths = 2;
 // The first size at which kernels are known to dispatch otherwise; then its
 // doubles.
 constexpr std::int64_t kFirstThreshold = 64;

@@ -75,7 +75,7 @@ class Search {
     result.as_declared = TallyOf(declared, probes_);
     result.tally = result.as_declared;
     Climb(&result);
-    if (options_.pairs && !Failing(result.contract).empty()) {
+    if (!Failing(result.contract).empty()) {
       TryPairs(declared, &result);
     }
     Undo(declared, &result);
@@ -143,6 +143,12 @@ class Search {
     return true;
   }
 
+  // A decode has one scale for both sides: who takes it otherwise on one does so
+  // on the other, and neither change alone explains anything.
+  bool MayPair(const std::string& a, const std::string& b) const {
+    return options_.pairs || (a == "qk.scale_rule" && b == "v.scale_rule");
+  }
+
   // Two changes at once, of the declared contract and of what was found.
   void TryPairs(const Contract& declared, SearchResult* result) {
     std::vector<Contract> bases = {declared};
@@ -161,7 +167,7 @@ class Search {
         for (Neighbour& b : Neighbours(a.contract, kernel_)) {
           own = b.field == a.field;
           after |= own;
-          if (!after || own) continue;
+          if (!after || own || !MayPair(a.field, b.field)) continue;
           const int gain = PairGain(b.contract, sample);
           if (gain == 0) continue;
           candidates.push_back({std::move(b.contract), a.field, "", gain});

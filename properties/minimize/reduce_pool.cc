@@ -271,6 +271,37 @@ bool PlainFill(Search& search) {
   return progress;
 }
 
+// Pages of one row, where rows that are all alike hide which of them is read,
+// and bytes between pages are NaN by chance.
+bool OneRowPages(Search& search) {
+  if (search.best().pool().page_size() < 2) return false;
+  const auto differing = [](Case& c, std::uint64_t seed) {
+    c.mutable_pool()->clear_patches();
+    Fill& fill = *c.mutable_pool()->mutable_fill();
+    fill.clear_byte();
+    fill.set_kind(Fill::FINITE_ROWS);
+    fill.set_seed(seed);
+    c.set_poison(seed);
+  };
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    if (search.TryEdit([&](Case& c) {
+          FlattenCase(c);
+          differing(c, seed);
+        })) {
+      return true;
+    }
+    for (const bool keep_padding : {false, true}) {
+      if (search.TryEdit([&](Case& c) {
+            Repage(c, 1, keep_padding);
+            differing(c, seed);
+          })) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool SmallerPool(Search& search) {
   bool progress = false;
   progress |= search.Lower(
@@ -293,6 +324,7 @@ bool SmallerPool(Search& search) {
   if (search.best().pool().page_size() > 1) {
     progress |= search.TryEdit(FlattenCase);
   }
+  progress |= OneRowPages(search);
   // Padding as small as alignment lets it be.
   const Pool& p = search.best().pool();
   const std::uint64_t row = p.row_bytes() != 0 ? p.row_bytes() : 656;

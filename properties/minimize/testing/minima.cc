@@ -272,15 +272,14 @@ void AddDecodes(Minima& table) {
       {.rows = 1, .width = 1, .heads = 1},
       {"all-masked-unit-weight", "empty-row-lse-unwritten",
        "empty-row-plus-inf", "leading-block-nan", "lse-natural-of-one-split",
-       "lse-of-one-split-unwritten", "lse-wrong-base", "masked-score-zero",
+       "lse-of-one-split-unwritten", "lse-wrong-base", "merge-of-empty-nan",
        "minus-one-alone-masked", "sink-not-in-lse"});
   // What is wrong in reading a row, in its product or in its weight beside a
   // sink, is so of one key.
   table.Add({.rows = 1, .width = 1, .heads = 1, .keys = 1},
             {"both-pow2-scale",      "code-nan-as-480",
              "qk-last-tile-dropped", "code-subnormal-as-normal",
-             "lse-without-max",      "merge-of-empty-nan",
-             "out-toward-zero",      "qk-pow2-scale",
+             "lse-without-max",      "out-toward-zero",      "qk-pow2-scale",
              "qk-scale-skipped",     "rope-dropped",
              "rope-first-half",      "rope-halves-swapped",
              "scale-pow2-ceil",      "scale-through-bf16",
@@ -292,7 +291,9 @@ void AddDecodes(Minima& table) {
   table.Add({.rows = 1, .width = 2, .heads = 1},
             {"capacity-from-topk-refuses"});
   table.Add({.rows = 1, .width = 2, .heads = 1, .keys = 1},
-            {"capacity-from-topk-clips", "first-masked-ends-row"});
+            {"capacity-from-topk-clips", "first-masked-ends-row",
+             // A masked lane beside the key takes its share of the output.
+             "masked-score-zero"});
   // One lane more than the length, and one more than that: else it may be that
   // the length is ignored.
   table.Add({.rows = 1, .width = 2, .heads = 1, .keys = 2},
