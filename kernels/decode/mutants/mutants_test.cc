@@ -194,11 +194,13 @@ TEST(DecodeMutants, NamesAreDistinctAndPromiseWhatBuiltinDoes) {
     if (std::string(twin.name) == "mutant:e4m3-zero-sum-unguarded") {
       promised.arithmetic = DecodeArithmetic::kE4m3;
     }
+    promised.lengths_demanded =
+        std::string(twin.name) == "mutant:lengths-demand-dropped";
     EXPECT_EQ(twin.contract().SerializeAsString(),
               DecodeContractOf(promised).SerializeAsString())
         << twin.name;
   }
-  EXPECT_EQ(names.size(), 101u);
+  EXPECT_EQ(names.size(), 103u);
 }
 
 }  // namespace
