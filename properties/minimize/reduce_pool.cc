@@ -299,6 +299,24 @@ bool OneRowPages(Search& search) {
       }
     }
   }
+  // Little enough between pages that a row looked for there ends in the next
+  // page.
+  const Pool& pool = search.best().pool();
+  if (pool.page_stride() == 0) return false;
+  const std::uint64_t row = pool.row_stride() != 0  ? pool.row_stride()
+                            : pool.row_bytes() != 0 ? pool.row_bytes()
+                                                    : 656;
+  for (const std::uint64_t gap : {16, 128, 512}) {
+    for (const bool other_rows : {false, true}) {
+      if (search.TryEdit([&](Case& c) {
+            Repage(c, 1, /*keep_padding=*/true);
+            c.mutable_pool()->set_page_stride(row + gap);
+            if (other_rows) differing(c, 0);
+          })) {
+        return true;
+      }
+    }
+  }
   return false;
 }
 
