@@ -106,9 +106,9 @@ bool EqualOutside(Bytes expected, Bytes got,
     for (std::int64_t i = range.begin; i < range.end; ++i) {
       const std::size_t at = static_cast<std::size_t>(i);
       if (at >= settled.size()) break;
-      const bool written =
-          std::any_of(others.begin(), others.end(),
-                      [&](const auto& pool) { return pool[at] == settled[at]; });
+      const bool written = std::any_of(
+          others.begin(), others.end(),
+          [&](const auto& pool) { return pool[at] == settled[at]; });
       if (others.empty() || written) settled[at] = expected[at];
     }
   }

@@ -130,7 +130,8 @@ class FusedBench {
     fused.set_lent(best->lent);
     if (best->lent) {
       fused.set_copy(best->copy);
-      fused.set_wait(best->run - best->copy - kernel);
+      // Copies go on beside what the host works out.
+      fused.set_wait(std::max(0.0, best->run - best->copy - kernel));
       fused.set_copied_bytes(best->copied_bytes);
     } else {
       fused.set_stage(best->run - best->exchange() + host);

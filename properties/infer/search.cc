@@ -143,8 +143,8 @@ class Search {
     return true;
   }
 
-  // A decode has one scale for both sides: who takes it otherwise on one does so
-  // on the other, and neither change alone explains anything.
+  // A decode has one scale for both sides: who takes it otherwise on one does
+  // so on the other, and neither change alone explains anything.
   bool MayPair(const std::string& a, const std::string& b) const {
     return options_.pairs || (a == "qk.scale_rule" && b == "v.scale_rule");
   }

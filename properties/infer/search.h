@@ -24,8 +24,8 @@ struct SearchResult {
 };
 
 struct SearchOptions {
-  // Where one change at a time does too little, two at once. False: those of the
-  // two sides' scales alone.
+  // Where one change at a time does too little, two at once. False: those of
+  // the two sides' scales alone.
   bool pairs = true;
   std::function<void()> progress = [] {};  // called now and then
 };

@@ -219,9 +219,9 @@ TEST_P(FurtherDetection, IsFoundAndNamed) {
       expected |= std::count(entry.properties.begin(), entry.properties.end(),
                              check.property) > 0;
       if (!named) {
-        // One case may be a neighbour's as well, named first; of a death without
-        // an address a rule that reads outside is possible, and settling names
-        // it.
+        // One case may be a neighbour's as well, named first; of a death
+        // without an address a rule that reads outside is possible, and
+        // settling names it.
         const Diagnosis why = checker.Why(result, check);
         const auto is = [&](const std::string& key) {
           return absl::StartsWith(key, entry.key);

@@ -32,10 +32,10 @@ const Sign& SignOf(const Json& row) {
 }
 
 std::string Words(const Json& row, const Sign& sign) {
-  std::string words = absl::StrCat(
-      row.at("id").get<std::string>(), ": ", sign.words, " (",
-      row.at("detected").get<std::uint64_t>(), " of ",
-      row.at("seeds").get<std::uint64_t>(), ")");
+  std::string words =
+      absl::StrCat(row.at("id").get<std::string>(), ": ", sign.words, " (",
+                   row.at("detected").get<std::uint64_t>(), " of ",
+                   row.at("seeds").get<std::uint64_t>(), ")");
   if (row.at("detected") != 0 && row.at("cause") != "right") {
     absl::StrAppend(&words, ", cause ", row.at("cause").get<std::string>());
   }
@@ -69,7 +69,8 @@ std::string LedgerHtml(const Json& report) {
     absl::StrAppend(&html, "<tr><th>", MarkupText(kernel),
                     "</th><td class=\"ledger\">", cells, "</td></tr>\n");
   }
-  absl::StrAppend(&html, "</tbody></table></div>\n<ul class=\"legend ledger\">");
+  absl::StrAppend(&html,
+                  "</tbody></table></div>\n<ul class=\"legend ledger\">");
   for (const Sign& sign : kSigns) {
     absl::StrAppend(&html, "<li><span class=\"", sign.style, "\">", sign.sign,
                     "</span> ", counts[sign.style], " ", sign.words, "</li>");

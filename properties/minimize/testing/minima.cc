@@ -277,16 +277,16 @@ void AddDecodes(Minima& table) {
   // What is wrong in reading a row, in its product or in its weight beside a
   // sink, is so of one key.
   table.Add({.rows = 1, .width = 1, .heads = 1, .keys = 1},
-            {"both-pow2-scale",      "code-nan-as-480",
-             "qk-last-tile-dropped", "code-subnormal-as-normal",
-             "lse-without-max",      "out-toward-zero",      "qk-pow2-scale",
-             "qk-scale-skipped",     "rope-dropped",
-             "rope-first-half",      "rope-halves-swapped",
-             "scale-pow2-ceil",      "scale-through-bf16",
-             "sink-dropped",         "sink-in-base-2",
-             "tail-read-as-rope",    "v-last-columns-skipped",
-             "v-pow2-scale",         "v-scale-of-first-tile",
-             "v-scale-skipped"});
+            {"both-pow2-scale",        "code-nan-as-480",
+             "qk-last-tile-dropped",   "code-subnormal-as-normal",
+             "lse-without-max",        "out-toward-zero",
+             "qk-pow2-scale",          "qk-scale-skipped",
+             "rope-dropped",           "rope-first-half",
+             "rope-halves-swapped",    "scale-pow2-ceil",
+             "scale-through-bf16",     "sink-dropped",
+             "sink-in-base-2",         "tail-read-as-rope",
+             "v-last-columns-skipped", "v-pow2-scale",
+             "v-scale-of-first-tile",  "v-scale-skipped"});
   // Lane 1 lies past a declared top-k of 1, and behind a masked lane 0.
   table.Add({.rows = 1, .width = 2, .heads = 1},
             {"capacity-from-topk-refuses"});
