@@ -41,7 +41,8 @@ std::uint64_t CaseHash(const Case& c);
 // File access: NotFound, InvalidArgument and DataLoss errors name the path.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Writes a temporary file in the same folder, syncs, renames: either the old
-// or the new file is there at all times.
+// or the new file is there at all times. What is no file, a device or a pipe,
+// stays what it is and is written to.
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes);
 absl::StatusOr<Case> ReadCase(const std::string& path);

@@ -1,5 +1,9 @@
 #include "corpus/codec.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <string>
 
 #include "absl/strings/match.h"
@@ -202,6 +206,24 @@ TEST(Files, ErrorsNameThePath) {
   ASSERT_TRUE(
       WriteFileAtomically(dir + "/junk", std::string(100, '\xee')).ok());
   EXPECT_TRUE(absl::StrContains(Error(ReadCase(dir + "/junk")), "/junk: "));
+}
+
+// A rename would put a file in its place.
+TEST(Files, WhatIsNoFileStaysWhatItIs) {
+  const std::string pipe = testing::TempDir() + "/pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_FALSE(WriteFileAtomically(pipe, "nobody reads").ok());
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(WriteFileAtomically(pipe, "hello").ok());
+  char got[16] = "";
+  EXPECT_EQ(read(reader, got, sizeof got), 5);
+  EXPECT_STREQ(got, "hello");
+  close(reader);
+  struct stat found;
+  ASSERT_EQ(stat(pipe.c_str(), &found), 0);
+  EXPECT_TRUE(S_ISFIFO(found.st_mode));
+  unlink(pipe.c_str());
 }
 
 TEST(Files, FailedWriteNamesThePath) {

@@ -59,8 +59,42 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
   }
 }
 
+namespace {
+
+absl::Status WriteAll(int fd, absl::string_view bytes,
+                      const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Errno("write", path);
+    bytes.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return absl::OkStatus();
+}
+
+// A device, a pipe: what a rename would put a file in the place of.
+bool IsNoFile(const std::string& path) {
+  struct stat found;
+  return stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) &&
+         !S_ISDIR(found.st_mode);
+}
+
+absl::Status WriteInPlace(const std::string& path, absl::string_view bytes) {
+  // Not to wait for a reader if it is a pipe: without one it is an error.
+  const int fd =
+      open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0) return Errno("write", path);
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  absl::Status status = WriteAll(fd, bytes, path);
+  if (close(fd) != 0 && status.ok()) status = Errno("write", path);
+  return status;
+}
+
+}  // namespace
+
 absl::Status WriteFileAtomically(const std::string& path,
                                  absl::string_view bytes) {
+  if (IsNoFile(path)) return WriteInPlace(path, bytes);
   std::string temporary = absl::StrCat(path, ".XXXXXX");
   const int fd = mkostemp(temporary.data(), O_CLOEXEC);
   if (fd < 0) return Errno("write", path);
@@ -69,16 +103,7 @@ absl::Status WriteFileAtomically(const std::string& path,
   const mode_t mask = umask(0);
   umask(mask);
   fchmod(fd, 0666 & ~mask);
-  absl::Status status;
-  while (!bytes.empty() && status.ok()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) {
-      status = Errno("write", path);
-    } else {
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
+  absl::Status status = WriteAll(fd, bytes, path);
   if (status.ok() && fsync(fd) != 0) status = Errno("write", path);
   if (close(fd) != 0 && status.ok()) status = Errno("write", path);
   if (!status.ok()) return status;
