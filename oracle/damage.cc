@@ -511,7 +511,12 @@ class Assessor {
   Damage damage_;
 };
 
-const char* RowPart(const RowLayout& layout, std::int64_t byte) {
+std::string RowPart(const PoolImage& pool, std::int64_t byte) {
+  const RowLayout& layout = LayoutOf(pool.layout);
+  // Rows under one scale, say, which have no parts.
+  if (pool.row_bytes != layout.row_bytes) {
+    return absl::StrCat("of ", pool.row_bytes);
+  }
   switch (layout.PartOf(byte)) {
     case RowLayout::Part::kCodes:
       return "code";
@@ -551,8 +556,7 @@ std::string DescribeFirst(const CaseImage& image, int step, Bytes pool_before,
     }
     return absl::StrFormat("slot %d byte %d (%s): expected 0x%02x, got 0x%02x",
                            place.slot, place.byte,
-                           RowPart(LayoutOf(image.pool.layout), place.byte),
-                           want, got);
+                           RowPart(image.pool, place.byte), want, got);
   }
   const Tensor& tensor = image.steps[static_cast<std::size_t>(step)]
                              .tensors[static_cast<std::size_t>(region.tensor)];

@@ -15,6 +15,7 @@
 #include "oracle/layout.h"
 #include "oracle/other_reading.h"
 #include "oracle/outside_memory.h"
+#include "oracle/part_words.h"
 #include "oracle/pool_history.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
@@ -384,8 +385,14 @@ class Diagnostician {
       diagnosis.also.push_back(kRepeats);
     }
     for (const Neighbour* n : explain) {
-      if (n == best) continue;
-      diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
+      AddTo(diagnosis, absl::StrCat(n->field, "=", n->changed));
+    }
+    // Rules that are kept under a condition, which all of this call may meet.
+    if (!matches_) {
+      for (oracle::OtherReading& narrowed : oracle::NarrowedRules(
+               contract_, image_, index_, before_, expected_, after_)) {
+        AddTo(diagnosis, std::move(narrowed.key));
+      }
     }
     // Where the name itself rests on little, what is possible is kept.
     if (best_evidence != Evidence::kExact) diagnosis.possible = possible_;
@@ -454,12 +461,15 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     Diagnosis damage = DamagePattern();
     damage.possible = possible_;
-    if (matches_ || damage.key == kNothingWritten || damage.key == kRepeats ||
-        damage.key == kMissingRows) {
-      return damage;
-    }
-    std::vector<oracle::OtherReading> readings = oracle::OtherReadings(
-        contract_, image_, index_, before_, expected_, after_);
+    if (matches_ || damage.key == kNothingWritten) return damage;
+    // A slot may be the token's number by chance, or what stood there: a rule
+    // that says so for every element is the better name.
+    const bool is_claim = damage.key == kRepeats || damage.key == kMissingRows;
+    std::vector<oracle::OtherReading> readings =
+        is_claim ? oracle::NarrowedRules(contract_, image_, index_, before_,
+                                         expected_, after_)
+                 : oracle::OtherReadings(contract_, image_, index_, before_,
+                                         expected_, after_);
     if (readings.empty()) return damage;
     Diagnosis d = Pattern(readings[0].key,
                           absl::StrCat(readings[0].words, ": ", WhatIsSeen()));
@@ -467,7 +477,11 @@ class Diagnostician {
       AddTo(d, std::move(readings[i].key));
     }
     d.possible = std::move(damage.possible);
-    d.possible.push_back(std::move(damage.key));
+    if (is_claim) {
+      AddTo(d, std::move(damage.key));
+    } else {
+      d.possible.push_back(std::move(damage.key));
+    }
     for (std::string& key : damage.also) AddTo(d, std::move(key));
     return d;
   }
@@ -506,27 +520,24 @@ class Diagnostician {
           kMissingRows, absl::StrCat(untouched, " of ", damage_.rows,
                                      " rows were never written: ", first)));
     }
+    const oracle::PartWords words = oracle::PartWordsOf(contract_, layout_);
     struct Named {
       const Region* region;
       const char* key;
-      const char* words;
+      absl::string_view words;
     };
     for (const Named& named : std::initializer_list<Named>{
-             {&damage_.codes, "codes-only",
-              "codes are wrong while scales and rope are right"},
-             {&damage_.scales, "scales-only",
-              "scales are wrong while codes and rope are right"},
+             {&damage_.codes, "codes-only", words.only_codes},
+             {&damage_.scales, "scales-only", words.only_scales},
              {&damage_.padding, "padding-only",
               "padding is wrong while all that a row holds is right"},
              {&damage_.rope, "rope-only",
               "rope is wrong while codes and scales are right"},
-             {&damage_.gather_rope, "rope-only",
-              "rope columns are wrong while the latent ones are right"},
-             {&damage_.tail, "tail", "the reserved tail is wrong"},
+             {&damage_.gather_rope, "rope-only", words.only_rope_columns},
+             {&damage_.tail, "tail", words.only_tail},
              {&damage_.gather_tail, "tail",
               "columns of a row without rope are wrong"},
-             {&damage_.values, "values-only",
-              "latent values are wrong while the tail is right"},
+             {&damage_.values, "values-only", words.only_values},
              {&damage_.gather_scales, "scales-only",
               "copied scales are wrong while the codes are right"},
              {&damage_.skipped_rows, "skipped-rows",

@@ -421,6 +421,9 @@ int ExitCode(const CampaignResult& result) {
   // Failures of which no record arrived are failures none the less; those of a
   // cause that does not count are its own.
   if (result.totals.failures != 0) return 1;
+  // Two targets that never took one case were not compared, however right
+  // either is.
+  if (NothingCompared(result.totals)) return 3;
   return result.totals.informative == 0 ? 3 : 0;
 }
 

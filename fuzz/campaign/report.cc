@@ -258,6 +258,16 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
     json["knobs"][knobs[i].name] = totals.knobs[i];
   }
   if (options.other.has_value()) {
+    Json& comparison = json["comparison"];
+    comparison["compared"] = totals.compared;
+    comparison["not_compared"] = totals.not_compared;
+    comparison["not_taken"] = Json::array();
+    for (std::size_t i = 0; i < totals.not_taken.size(); ++i) {
+      comparison["not_taken"].push_back(
+          {{"target", TargetsText(i == 0 ? options.targets : *options.other)},
+           {"cases", totals.not_taken[i]},
+           {"first", totals.why_not_taken[i]}});
+    }
     for (std::size_t i = 0; i < totals.decode_ulps.size(); ++i) {
       Json& one = json["decode_differences"][i == 0 ? "outputs" : "lse"];
       for (std::size_t k = 0; k < UlpCounts::kBuckets; ++k) {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "fuzz/worker/status.h"
 
@@ -44,11 +45,22 @@ struct Totals {
   Count cpu_nanoseconds = 0;  // from each worker's first case on
   // Not sums: the largest of the workers.
   std::array<Count, 2> decode_most_ulps = {};
+  // Of comparisons (WorkerStatus); why a, b did not take the first case that
+  // they did not.
+  Count compared = 0;
+  Count not_compared = 0;
+  std::array<Count, 2> not_taken = {};
+  std::array<std::string, 2> why_not_taken;
   Count coverage = 0;
   Count corpus = 0;
 
   void Add(const WorkerStatus& status);
 };
+
+// Of a comparison: every case was left out. False of other campaigns.
+inline bool NothingCompared(const Totals& totals) {
+  return totals.compared == 0 && totals.not_compared != 0;
+}
 
 }  // namespace mlafuzz
 

@@ -13,6 +13,7 @@
 #include "fuzz/campaign/process.h"
 #include "fuzz/campaign/report.h"
 #include "fuzz/campaign/scratch_folder.h"
+#include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
@@ -63,6 +64,7 @@ absl::StatusOr<double> WholeCampaign(const Engine& engine,
   options.follow_up = false;
   const auto result = RunCampaign(options);
   if (!result.ok()) return result.status();
+  if (result->interrupted) return absl::CancelledError("stopped by a signal");
   return static_cast<double>(result->totals.cases) / result->seconds;
 }
 
@@ -212,6 +214,7 @@ int Run(const Arguments& arguments, const std::string&) {
   const auto fail = [](const absl::Status& s) {
     return UsageError(absl::StrCat("bench: ", s.message()));
   };
+  CatchStopSignals();
   const auto seconds = arguments.Seconds("time", 1);
   if (!seconds.ok()) return fail(seconds.status());
   const auto targets = ReadTargets(arguments);

@@ -11,6 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/scratch_folder.h"
+#include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
@@ -84,6 +85,11 @@ absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
     options.follow_up = false;
     const auto result = RunCampaign(options);
     if (!result.ok()) return result.status();
+    // A campaign that was cut off is none that found nothing.
+    if (result->interrupted) {
+      return absl::CancelledError(
+          "stopped by a signal; the lines above are whole");
+    }
     ++series.runs;
     if (result->findings.empty()) continue;
     const Finding& first = result->findings.all()[0];
@@ -151,6 +157,7 @@ int Run(const Arguments& arguments, const std::string&) {
   if (settings.seeds == 0) {
     return fail(absl::InvalidArgumentError("--seeds must be at least 1"));
   }
+  CatchStopSignals();
   std::printf(
       "Kernel executions through the first failure, %s, one job, %d seeds, at "
       "most %d inputs, flavour %s.\n\n"

@@ -133,6 +133,7 @@ bool FuzzMode::OneInput(absl::string_view bytes) {
     built = difference.ok();
     if (built) {
       Count(difference->a);
+      CountComparison(*difference, status_);
       for (std::size_t i = 0; i < difference->decodes.size(); ++i) {
         const UlpCounts& ulps = difference->decodes[i];
         for (std::size_t k = 0; k < UlpCounts::kBuckets; ++k) {
