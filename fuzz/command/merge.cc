@@ -130,7 +130,7 @@ int Run(const Arguments& arguments, const std::string&) {
     if (!missing->empty()) {
       code = UsageError(
           absl::StrCat("merge: ", missing->size(), " of ", plan->count,
-                       " units are not done, of seeds ", Some(*missing),
+                       " units are not done, those of seed ", Some(*missing),
                        "; run their shards again, then merge again"));
     }
   }
