@@ -17,6 +17,7 @@
 #include "oracle/outside_memory.h"
 #include "oracle/part_words.h"
 #include "oracle/pool_history.h"
+#include "oracle/repeats_input.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
 #include "oracle/write_plan.h"
@@ -39,10 +40,8 @@ namespace {
 
 using oracle::AfterImage;
 using oracle::Damage;
-using oracle::GatherRow;
 using oracle::Region;
 using oracle::RowLayout;
-using oracle::RowWrite;
 
 class Diagnostician {
  public:
@@ -699,92 +698,8 @@ class Diagnostician {
   // Rows that hold the raw bytes of the input; `wrong`: of those that should
   // hold others.
   std::int64_t RowsThatRepeatInput(bool wrong) const {
-    switch (step_.kernel) {
-      case Kernel::kWriter:
-        return SlotsThatRepeatInput(wrong);
-      case Kernel::kGather:
-        return DstRowsThatRepeatInput(wrong);
-      case Kernel::kConvert:
-        return IndexRowsThatRepeatInput(wrong);
-      case Kernel::kDecode:
-        break;
-    }
-    return 0;
-  }
-
-  // kv_c's first bytes stand where the codes should.
-  std::int64_t SlotsThatRepeatInput(bool wrong) const {
-    const Tensor& kv_c = *step_.Find(TensorId::kKvC);
-    const absl::Span<const std::uint8_t> want =
-        oracle::ExpectedPool(expected_, before_);
-    const std::size_t size = static_cast<std::size_t>(layout_.codes);
-    std::int64_t rows = 0;
-    for (const RowWrite& row :
-         oracle::PlanWrites(contract_.writer(), image_.pool, step_).rows) {
-      const std::size_t at = static_cast<std::size_t>(
-          row.token * kv_c.strides[0] * DTypeSize(kv_c.dtype));
-      if (at + size > kv_c.bytes.size()) continue;
-      const std::uint8_t* got = after_.pool.data() + row.at;
-      if ((!wrong || std::memcmp(got, want.data() + row.at, size) != 0) &&
-          std::memcmp(got, kv_c.bytes.data() + at, size) == 0) {
-        ++rows;
-      }
-    }
-    return rows;
-  }
-
-  // The cache row's raw bytes stand in dst.
-  std::int64_t DstRowsThatRepeatInput(bool wrong) const {
-    // That is what it is to do.
-    if (layout_.copied ||
-        contract_.gather().rows() == GatherContract::ROWS_BYTES) {
-      return 0;
-    }
-    const int index = IndexOf(TensorId::kDst);
-    const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
-    const std::size_t size = static_cast<std::size_t>(layout_.codes);
-    std::int64_t rows = 0;
-    oracle::ForEachGatherRow(
-        contract_.gather(), image_.pool, step_, [&](const GatherRow& row) {
-          if (row.source != GatherRow::Source::kSlot) return;
-          const std::size_t to =
-              static_cast<std::size_t>(2 * row.row * dst.strides[0]);
-          const std::uint8_t* got = after_.outputs[index].data() + to;
-          const std::uint8_t* raw =
-              before_.data() + image_.pool.RowAt(row.slot);
-          if ((!wrong || std::memcmp(got, expected_.outputs[index].data() + to,
-                                     size) != 0) &&
-              std::memcmp(got, raw, size) == 0) {
-            ++rows;
-          }
-        });
-    return rows;
-  }
-
-  std::int64_t IndexRowsThatRepeatInput(bool wrong) const {
-    const int index = IndexOf(TensorId::kOut);
-    const Tensor& out = step_.tensors[static_cast<std::size_t>(index)];
-    const Tensor& tokens = *step_.Find(TensorId::kTokenIndices);
-    const std::size_t size = static_cast<std::size_t>(4 * out.shape[1]);
-    std::int64_t rows = 0;
-    for (std::int64_t row = 0; row < out.shape[0]; ++row) {
-      const std::int64_t to = 4 * row * out.strides[0];
-      const std::int64_t from = 4 * row * tokens.strides[0];
-      const std::uint8_t* got = after_.outputs[index].data() + to;
-      if ((!wrong ||
-           std::memcmp(got, expected_.outputs[index].data() + to, size) != 0) &&
-          std::memcmp(got, tokens.bytes.data() + from, size) == 0) {
-        ++rows;
-      }
-    }
-    return rows;
-  }
-
-  int IndexOf(TensorId id) const {
-    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
-      if (step_.tensors[i].id == id) return static_cast<int>(i);
-    }
-    return -1;
+    return oracle::RowsThatRepeatInput(contract_, image_, index_, before_,
+                                       expected_, after_, wrong);
   }
 
   static constexpr char kRepeats[] = "repeats-input";

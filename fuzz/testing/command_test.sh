@@ -418,6 +418,8 @@ report_has '"not_compared": [1-9]' diff-some
 # Nor is it a pass of one.
 expect 3 'convert unspecified: convert.request_id: row 0 belongs to request 5' \
   replay request-5/case.txtpb --flavour=plain
+expect 3 'nothing was judged: step 0, convert unspecified: convert.request_id: ' \
+  minimize request-5/case.txtpb --flavour=plain
 expect 3 '"detail": "convert.request_id: row 0 belongs to request 5 of 1"' \
   replay --json request-5/case.txtpb --flavour=plain
 expect 3 'convert unspecified: convert.request_id: row 0 belongs to request 5' \
