@@ -6,12 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "oracle/bf16.h"
 #include "oracle/decode/decode.h"
+#include "oracle/decode/decode_matches.h"
 #include "oracle/decode/interval.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/merge.h"
-#include "oracle/decode/rounding.h"
 #include "oracle/decode/scores.h"
 #include "oracle/decode/softmax.h"
 #include "oracle/decode/values.h"
@@ -247,8 +246,7 @@ class QueryOracle {
         contract_.decode().sink() == DecodeContract::SINK_DROPPED) {
       return {};
     }
-    const double value = sinks[head];
-    return {.present = value != -kInfinity, .value = value};
+    return oracle::SinkOfValue(sinks[head]);
   }
 
   void RunEmpty(const oracle::KeyPlan& plan) {
@@ -434,33 +432,15 @@ DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
 
 bool DecodeOutMatches(const DecodeExpectation& expected, std::int64_t element,
                       std::uint16_t bits) {
-  const double value = expected.out[static_cast<std::size_t>(element)];
-  const double bound = expected.out_bound[static_cast<std::size_t>(element)];
-  if (std::isinf(bound)) return true;
-  const double got = oracle::Bf16Value(bits);
-  if (std::isnan(value) || std::isnan(got)) {
-    return std::isnan(value) && std::isnan(got);
-  }
-  if (std::isinf(value)) return got == value;
-  if (got == 0 && expected.may_flush &&
-      std::fabs(value) - bound < oracle::kFp32MinNormal) {
-    return true;
-  }
-  // Rounding is monotone.
-  return oracle::RoundBf16(value - bound) <= got &&
-         got <= oracle::RoundBf16(value + bound);
+  const auto i = static_cast<std::size_t>(element);
+  return oracle::OutMatches(expected.out[i], expected.out_bound[i],
+                            expected.may_flush, bits);
 }
 
 bool DecodeLseMatches(const DecodeExpectation& expected, std::int64_t row,
                       float lse) {
-  const double value = expected.lse[static_cast<std::size_t>(row)];
-  const double bound = expected.lse_bound[static_cast<std::size_t>(row)];
-  if (std::isinf(bound)) return true;
-  if (std::isnan(value) || std::isnan(lse)) {
-    return std::isnan(value) && std::isnan(lse);
-  }
-  if (std::isinf(value)) return lse == value;
-  return std::fabs(lse - value) <= bound;
+  const auto i = static_cast<std::size_t>(row);
+  return oracle::LseMatches(expected.lse[i], expected.lse_bound[i], lse);
 }
 
 }  // namespace mlafuzz

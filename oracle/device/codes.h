@@ -38,6 +38,35 @@ MLAFUZZ_ORACLE_CODE constexpr float Bf16FromBits(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
+// Every NaN becomes 0x7fff.
+template <Rounding rounding>
+MLAFUZZ_ORACLE_CODE constexpr std::uint16_t Bf16BitsOf(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  if (IsNanBits(bits)) return 0x7fff;
+  // fp32 and bf16 share the exponent field, so that dropping 16 fraction bits
+  // is the same step in every octave, and a carry moves to the next one.
+  return static_cast<std::uint16_t>(
+      (bits >> 16 & 0x8000) | RoundShift(bits & 0x7fffffff, 16, rounding));
+}
+
+// A code's magnitude, and that over 2^-9. Of NaN, 0x7f, NaN and 0.
+MLAFUZZ_ORACLE_CODE constexpr float E4m3Magnitude(std::uint8_t code) {
+  const std::uint32_t field = code >> kE4m3FractionBits & 15;
+  const std::uint32_t fraction = code & 7;
+  if ((code & 0x7f) == 0x7f) return std::bit_cast<float>(0x7fc00000u);
+  if (field == 0) return static_cast<float>(fraction) * 0x1p-9f;
+  return std::bit_cast<float>((field + 127 - 7) << 23 | fraction << 20);
+}
+MLAFUZZ_ORACLE_CODE constexpr std::uint32_t E4m3Units(std::uint8_t code) {
+  const std::uint32_t field = code >> kE4m3FractionBits & 15;
+  const std::uint32_t fraction = code & 7;
+  if ((code & 0x7f) == 0x7f) return 0;
+  return field == 0 ? fraction : (8 + fraction) << (field - 1);
+}
+MLAFUZZ_ORACLE_CODE constexpr float E4m3FromCode(std::uint8_t code) {
+  return (code & 0x80) != 0 ? -E4m3Magnitude(code) : E4m3Magnitude(code);
+}
+
 inline constexpr int kHalfFractionBits = 10;
 inline constexpr int kHalfBias = 15;
 inline constexpr int kHalfMinExponent = 1 - kHalfBias;
