@@ -27,8 +27,9 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
                          const Observation& observation);
 
 // The same of a case whose steps, decodes apart, are known to have left exactly
-// what Expect() says: nothing is worked out or compared again. `written`: one a
-// step, the expectation's.
+// what Expect() says: nothing is worked out or compared again, and
+// `observation` needs nothing of what they left. `written`: one a step, the
+// expectation's.
 std::vector<Check> JudgeAsExpected(const Contracts& contracts,
                                    const CaseImage& image,
                                    const Observation& observation,

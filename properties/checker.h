@@ -30,9 +30,9 @@ struct CheckOptions {
 struct CaseResult {
   CaseImage image;          // points into the case that was checked
   Observation observation;  // of the plain run
-  // It holds no pools; they are what the contract says (FillPools() of
-  // properties/fused/lent_calls.h).
-  bool pools_left_out = false;
+  // It holds nothing of what exact kernels left, which is what their contracts
+  // say (FillLeftOut() of properties/fused/lent_calls.h).
+  bool left_out = false;
   std::vector<Check> checks;
 };
 

@@ -343,11 +343,11 @@ void FuzzMode::CountExecutions() {
   }
 }
 
-// What a case left, pools included.
-Observation FuzzMode::WithPools(const CaseResult& result) const {
+// All that a case left.
+Observation FuzzMode::AllSeen(const CaseResult& result) const {
   Observation seen = result.observation;
-  if (result.pools_left_out) {
-    FillPools(session_->checker().contracts(), result.image, &seen);
+  if (result.left_out) {
+    FillLeftOut(session_->checker().contracts(), result.image, &seen);
   }
   return seen;
 }
@@ -355,7 +355,7 @@ Observation FuzzMode::WithPools(const CaseResult& result) const {
 void FuzzMode::CountPower(const CaseResult& result) {
   status_.Add(status_.power_samples);
   const Contracts contracts = session_->checker().contracts();
-  const Observation seen = WithPools(result);
+  const Observation seen = AllSeen(result);
   oracle::PoolHistory history(result.image, seen);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {
@@ -384,7 +384,7 @@ void FuzzMode::CountMadeFor(const CaseResult& result, int number) {
   const Field& field = AllFields()[at];
   const Contract* contract =
       session_->checker().contracts()[Index(field.kernel)];
-  const Observation seen = WithPools(result);
+  const Observation seen = AllSeen(result);
   oracle::PoolHistory history(result.image, seen);
   for (std::size_t i = 0; i < result.observation.steps.size();
        ++i, history.Advance()) {

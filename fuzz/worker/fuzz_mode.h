@@ -70,7 +70,7 @@ class FuzzMode {
 
   bool CallsKernelUnderTest(const Case& c) const;
   void Count(const CaseResult& result);
-  Observation WithPools(const CaseResult& result) const;
+  Observation AllSeen(const CaseResult& result) const;
   void CountPower(const CaseResult& result);
   void CountMadeFor(const CaseResult& result, int field);
   bool MayJudge(const CaseResult& result, std::size_t step) const;

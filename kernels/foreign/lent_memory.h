@@ -22,8 +22,8 @@ namespace mlafuzz {
 //   1. Inputs() is filled with all that the call finds; Bring() takes it to the
 //      reference, and from there to the lent memory.
 //   2. Expected() is filled where the call must leave something else; Expect()
-//      takes that to the reference alone. Or WriteRows() has the device work it
-//      out from the inputs there. Settle() waits for all of it.
+//      takes that to the reference alone. Or Refer() has the device work it out
+//      from what is there. Settle() waits for all of it.
 //   3. The runner makes its call.
 //   4. Compare() says in how many bytes the two differ; Fetch() brings to
 //      Results() what the host is to look at itself.
@@ -61,16 +61,14 @@ class LentMemory {
 
   absl::Status Bring(std::uint64_t begin, std::uint64_t end);   // begins to
   absl::Status Expect(std::uint64_t begin, std::uint64_t end);  // begins to
-  // Begins to store rows into the reference: `rules` and Rows() as
-  // oracle/device/write_rows.h has them, whose offsets are in the reference.
-  absl::Status WriteRows(absl::Span<const std::uint8_t> rules,
-                         std::size_t rows);
+  // Begins to make the reference what a call must leave: `work` is one of
+  // kMlafuzz*Rows, which say what `rules` are, and the rows of Rows() from byte
+  // `at` on, a multiple of 16. Their offsets are in the reference.
+  absl::Status Refer(int work, absl::Span<const std::uint8_t> rules,
+                     std::uint64_t at, std::size_t rows);
   absl::Status Settle();
-  struct Differences {
-    std::uint64_t bytes = 0;
-    std::uint64_t first = 0;  // offset, if there is any
-  };
-  absl::StatusOr<Differences> Compare(absl::Span<const MlafuzzRange> ranges);
+  absl::StatusOr<MlafuzzDifferences> Compare(
+      absl::Span<const MlafuzzRange> ranges);
   absl::Status Fetch(std::uint64_t begin, std::uint64_t end);
 
   // By the device's clock, since last asked.

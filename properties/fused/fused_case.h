@@ -77,6 +77,11 @@ class FusedCase {
   };
   Place PagesOf(std::size_t m) const;
   Place RowsOf(std::size_t number, std::size_t at, std::size_t m) const;
+  // Number of the member's first row among a tensor's.
+  std::int64_t FirstRow(std::size_t number, std::size_t at,
+                        std::size_t m) const {
+    return tensors_[number][at].first_row[m];
+  }
   // No byte of an output changed that is no member's. `bytes`, tensor_size() of
   // them, are what the call left.
   bool GapsAreWhole(std::size_t number, std::size_t at,

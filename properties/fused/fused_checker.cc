@@ -202,7 +202,7 @@ class Batch {
           CaseResult& result = results_[call.members[m]].result;
           result.observation = std::move(lent->observations[m]);
           result.checks = std::move(lent->checks[m]);
-          result.pools_left_out = lent->pools_left_out;
+          result.left_out = lent->left_out;
         }
         counts_.lent += call.members.size();
         DrawReruns(call, alone);

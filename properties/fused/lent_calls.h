@@ -23,12 +23,9 @@ namespace mlafuzz {
 // its own. So only what decodes return, and what is wrong, comes back.
 //
 // Where a byte is not as expected, all that the call left comes back, for the
-// host to judge each case by its own. Slack of kSlack bytes around each tensor
-// must stay whole; what lies behind all of them is not mapped.
+// host to judge each case by its own.
 class LentCalls {
  public:
-  static constexpr std::uint64_t kSlack = 4096;
-
   // For the kernels of `targets`, which all run on one GPU. FailedPrecondition
   // if they do not; Unavailable, and why, if that lends nothing. `bytes`: the
   // most that a call's tensors may take. All must outlive this.
@@ -50,9 +47,9 @@ class LentCalls {
     bool as_expected = false;
     std::vector<Observation> observations;
     std::vector<std::vector<Check>> checks;
-    // What they left was worked out on the device, and observations hold no
-    // pool: FillPools() does.
-    bool pools_left_out = false;
+    // What exact kernels left was worked out on the device, and observations
+    // hold nothing of it: FillLeftOut() does.
+    bool left_out = false;
     // Else: what the call left, for FusedCase::Split().
     Observation together;
   };
@@ -73,8 +70,6 @@ class LentCalls {
   std::uint64_t copied_bytes() const { return copied_bytes_; }
 
  private:
-  class Call;
-
   const TargetSet& targets_;
   ForeignExecutor& executor_;
   std::unique_ptr<LentMemory> memory_;
@@ -84,9 +79,9 @@ class LentCalls {
   std::uint64_t copied_bytes_ = 0;
 };
 
-// The pools that a case left which is as expected.
-void FillPools(const Contracts& contracts, const CaseImage& image,
-               Observation* observation);
+// Pools and outputs that exact kernels left of a case which is as expected.
+void FillLeftOut(const Contracts& contracts, const CaseImage& image,
+                 Observation* observation);
 
 }  // namespace mlafuzz
 

@@ -187,14 +187,15 @@ TEST(LentCalls, SayWhatTheHostSays) {
                     Text(JudgedAlone(lent, *members[m])))
               << name << "\n"
               << FormatCaseText(*members[m]->source);
-          if (result->pools_left_out) {
+          if (result->left_out) {
             std::vector<Observation> alone;
             ASSERT_TRUE(
                 lent.runner.Run(lent.targets, {members[m], 1}, &alone).ok());
             Observation seen = result->observations[m];
-            FillPools(lent.contracts(), *members[m], &seen);
+            FillLeftOut(lent.contracts(), *members[m], &seen);
             for (std::size_t step = 0; step < seen.steps.size(); ++step) {
               ASSERT_EQ(seen.steps[step].pool, alone[0].steps[step].pool);
+              ASSERT_EQ(seen.steps[step].outputs, alone[0].steps[step].outputs);
             }
             ++by_rows;
           }

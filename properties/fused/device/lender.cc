@@ -109,31 +109,23 @@ class Lender {
            Close(kBring);
   }
 
-  bool WriteRows(const void* rules, std::size_t size, std::size_t rows) {
-    oracle::WriteRules own;
-    const std::uint64_t bytes = rows * sizeof(oracle::WriteRow);
-    if (size != sizeof own || bytes > hosts_[kMlafuzzRows].size) {
-      error_ = "rules or rows of another build";
-      return false;
-    }
-    std::memcpy(&own, rules, sizeof own);
+  bool Refer(int work, const void* rules, std::size_t size, std::uint64_t at,
+             std::size_t rows) {
     if (!Current()) return false;
-    if (bytes > rows_size_) {
-      // What was launched before may still read the old one.
-      void* memory = nullptr;
-      if (!Good(cudaStreamSynchronize(stream_)) || !Good(cudaFree(rows_)) ||
-          !Good(cudaMalloc(&memory, bytes + bytes / 2))) {
-        return false;
+    auto* const memory = reinterpret_cast<std::uint8_t*>(reference_);
+    switch (work) {
+      case kMlafuzzWriteRows: {
+        oracle::WriteCall call;
+        const oracle::WriteRow* places = nullptr;
+        return Read(rules, size, &call) && BringRows(at, rows, &places) &&
+               Good(oracle::LaunchWriteRows(call, memory, places, rows,
+                                            stream_)) &&
+               Close(kBring);
       }
-      rows_ = static_cast<oracle::WriteRow*>(memory);
-      rows_size_ = bytes + bytes / 2;
+      default:
+        error_ = "work of another build";
+        return false;
     }
-    return Good(cudaMemcpyAsync(rows_, hosts_[kMlafuzzRows].data, bytes,
-                                cudaMemcpyHostToDevice, stream_)) &&
-           Good(oracle::LaunchWriteRows(
-               own, reinterpret_cast<std::uint8_t*>(reference_), rows_, rows,
-               stream_)) &&
-           Close(kBring);
   }
 
   bool Settle() {
@@ -141,7 +133,7 @@ class Lender {
   }
 
   bool Compare(const MlafuzzRange* ranges, std::size_t count,
-               std::uint64_t* differences, std::uint64_t* first) {
+               MlafuzzDifferences* differences) {
     if (!Current()) return false;
     *seen_ = {};
     Mark(kCompare);
@@ -164,8 +156,8 @@ class Lender {
         !Close(kCompare) || !Good(cudaStreamSynchronize(stream_))) {
       return false;
     }
-    *differences = seen_->count;
-    *first = seen_->first;
+    *differences = {
+        .bytes = seen_->count, .first = seen_->first, .unsettled = 0};
     return Count(kCompare);
   }
 
@@ -190,6 +182,44 @@ class Lender {
     void* data = nullptr;
     std::uint64_t size = 0;
   };
+
+  // Rules, as the program that loaded this library has them.
+  template <typename Rules>
+  bool Read(const void* rules, std::size_t size, Rules* own) {
+    if (size != sizeof *own) {
+      error_ = "rules of another build";
+      return false;
+    }
+    std::memcpy(own, rules, sizeof *own);
+    return true;
+  }
+
+  // Begins to copy `count` rows from byte `at` of host(kMlafuzzRows) on to the
+  // device, where they lie at *rows.
+  template <typename Row>
+  bool BringRows(std::uint64_t at, std::size_t count, const Row** rows) {
+    const std::uint64_t end = at + count * sizeof(Row);
+    if (end > hosts_[kMlafuzzRows].size) {
+      error_ = "rows past the memory that holds them";
+      return false;
+    }
+    if (end > rows_size_) {
+      // What was launched before may still read the old ones.
+      const std::uint64_t size = end + end / 2;
+      void* memory = nullptr;
+      if (!Good(cudaStreamSynchronize(stream_)) || !Good(cudaFree(rows_))) {
+        return false;
+      }
+      rows_ = nullptr;
+      rows_size_ = 0;
+      if (!Good(cudaMalloc(&memory, size))) return false;
+      rows_ = static_cast<char*>(memory);
+      rows_size_ = size;
+    }
+    *rows = reinterpret_cast<const Row*>(rows_ + at);
+    return Good(cudaMemcpyAsync(rows_ + at, At(kMlafuzzRows, at), end - at,
+                                cudaMemcpyHostToDevice, stream_));
+  }
 
   bool Good(cudaError_t error) {
     if (error == cudaSuccess) return true;
@@ -235,7 +265,7 @@ class Lender {
   Differences* differences_ = nullptr;
   Differences* seen_ = nullptr;  // pinned
   Host hosts_[4];
-  oracle::WriteRow* rows_ = nullptr;
+  char* rows_ = nullptr;         // what the host knows of rows
   std::uint64_t rows_size_ = 0;  // bytes
 };
 
@@ -267,15 +297,16 @@ const MlafuzzLender kLender = {
         [](void* self, std::uint64_t begin, std::uint64_t end) {
           return Self(self)->Expect(begin, end) ? 0 : 1;
         },
-    .write_rows =
-        [](void* self, const void* rules, std::size_t size, std::size_t rows) {
-          return Self(self)->WriteRows(rules, size, rows) ? 0 : 1;
+    .refer =
+        [](void* self, int work, const void* rules, std::size_t size,
+           std::uint64_t at, std::size_t rows) {
+          return Self(self)->Refer(work, rules, size, at, rows) ? 0 : 1;
         },
     .settle = [](void* self) { return Self(self)->Settle() ? 0 : 1; },
     .compare =
         [](void* self, const MlafuzzRange* ranges, std::size_t count,
-           std::uint64_t* differences, std::uint64_t* first) {
-          return Self(self)->Compare(ranges, count, differences, first) ? 0 : 1;
+           MlafuzzDifferences* differences) {
+          return Self(self)->Compare(ranges, count, differences) ? 0 : 1;
         },
     .fetch =
         [](void* self, std::uint64_t begin, std::uint64_t end) {

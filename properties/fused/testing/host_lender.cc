@@ -71,33 +71,60 @@ int Expect(void* self, uint64_t begin, uint64_t end) {
   return 0;
 }
 
-int WriteRows(void* self, const void* rules, size_t size, size_t rows) {
-  HostLender& lender = *Self(self);
-  mlafuzz::oracle::WriteRules own;
-  if (size != sizeof own) return 1;
-  std::memcpy(&own, rules, sizeof own);
-  auto* const memory = reinterpret_cast<std::uint8_t*>(lender.reference.data());
+uint8_t* Reference(HostLender& lender) {
+  return reinterpret_cast<uint8_t*>(lender.reference.data());
+}
+
+template <typename T>
+bool Read(const void* from, size_t size, T* to) {
+  if (size != sizeof *to) return false;
+  std::memcpy(to, from, sizeof *to);
+  return true;
+}
+
+// Row number `i` of those from byte `at` on.
+template <typename Row>
+Row RowAt(const HostLender& lender, uint64_t at, size_t i) {
+  Row row;
+  std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + at + i * sizeof row,
+              sizeof row);
+  return row;
+}
+
+int WriteRows(HostLender& lender, const mlafuzz::oracle::WriteCall& call,
+              uint64_t at, size_t rows) {
   for (size_t i = 0; i < rows; ++i) {
-    mlafuzz::oracle::WriteRow row;
-    std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + i * sizeof row,
-                sizeof row);
-    for (int tile = 0; tile < own.tiles; ++tile) {
-      mlafuzz::oracle::WriteTile(own, memory, row, tile);
+    const auto row = RowAt<mlafuzz::oracle::WriteRow>(lender, at, i);
+    if (row.at == mlafuzz::oracle::kNoRow) continue;
+    for (int tile = 0; tile < call.rules.tiles; ++tile) {
+      mlafuzz::oracle::WriteTile(call, Reference(lender), i, row, tile);
     }
-    mlafuzz::oracle::WriteRest(own, memory, row);
+    mlafuzz::oracle::WriteRest(call, Reference(lender), i, row);
   }
   return 0;
 }
 
+int Refer(void* self, int work, const void* rules, size_t size, uint64_t at,
+          size_t rows) {
+  HostLender& lender = *Self(self);
+  switch (work) {
+    case kMlafuzzWriteRows: {
+      mlafuzz::oracle::WriteCall call;
+      return Read(rules, size, &call) ? WriteRows(lender, call, at, rows) : 1;
+    }
+    default:
+      return 1;
+  }
+}
+
 int Compare(void* self, const MlafuzzRange* ranges, size_t count,
-            uint64_t* differences, uint64_t* first) {
+            MlafuzzDifferences* differences) {
   const HostLender& lender = *Self(self);
-  *differences = 0;
-  *first = UINT64_MAX;
+  *differences = {0, UINT64_MAX, 0};
   for (size_t i = 0; i < count; ++i) {
     for (uint64_t at = ranges[i].begin; at < ranges[i].end; ++at) {
       if (lender.lent[at] == lender.reference[at]) continue;
-      if ((*differences)++ == 0) *first = at;
+      if (differences->bytes++ == 0) differences->first = at;
     }
   }
   return 0;
@@ -120,7 +147,7 @@ const MlafuzzLender kLender = {
     .host = &Host,
     .bring = &Bring,
     .expect = &Expect,
-    .write_rows = &WriteRows,
+    .refer = &Refer,
     .settle = [](void*) { return 0; },
     .compare = &Compare,
     .fetch = &Fetch,

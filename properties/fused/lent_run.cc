@@ -1,0 +1,222 @@
+#include "properties/fused/lent_run.h"
+
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "properties/fused/for_each.h"
+#include "properties/fused/scoped_seconds.h"
+
+namespace mlafuzz {
+namespace {
+
+// Where steps' plans lie in LentMemory::Rows().
+constexpr std::uint64_t kPlanAlignment = 256;
+
+std::uint64_t Aligned(std::uint64_t bytes) {
+  return (bytes + kPlanAlignment - 1) / kPlanAlignment * kPlanAlignment;
+}
+
+}  // namespace
+
+LentRun::LentRun(const Owner& owner, const FusedCase& fused,
+                 const Contracts& contracts, int threads)
+    : owner_(owner),
+      memory_(owner.memory),
+      fused_(fused),
+      contracts_(contracts),
+      threads_(threads),
+      image_(fused.shape()),
+      size_(fused.members().size()),
+      layout_(fused),
+      host_(fused, contracts),
+      references_(MakeReferences({.fused = fused,
+                                  .contracts = contracts,
+                                  .layout = layout_,
+                                  .memory = memory_,
+                                  .host = host_,
+                                  .threads = threads,
+                                  .copied_bytes = owner.copied_bytes})) {}
+
+absl::StatusOr<LentCalls::Result> LentRun::Run() {
+  Result result;
+  if (layout_.used() > memory_.bytes()) {
+    result.why_not =
+        absl::StrCat(layout_.used(), " bytes are more than are lent");
+    return result;
+  }
+  absl::Status device = Prepare();
+  if (device.ok() && !settled_) {
+    // Bring() may still be under way.
+    device = memory_.Settle();
+    result.why_not = "its bytes do not follow from its contract alone";
+  }
+  bool differs = false;
+  for (std::size_t step = 0; step < image_.steps.size(); ++step) {
+    if (device.ok() && !differs) device = Refer(step);
+    if (!device.ok() || !result.why_not.empty()) break;
+    if (absl::Status s = Make(step, &result.why_not); !s.ok()) return s;
+    if (!result.why_not.empty()) break;
+    if (!differs) {
+      auto same = Compare(step);
+      device = same.status();
+      if (!device.ok()) break;
+      differs = !*same;
+      if (differs) {
+        host_.ExpectAll(step, threads_);
+        for (std::size_t i = 0; i < step; ++i) Remember(i, &result.together);
+      }
+    }
+    if (differs) device = Observe(step, &result.together);
+  }
+  const MlafuzzLenderTimes times = memory_.TakeTimes();
+  owner_.times.copy += times.bring + times.compare + times.fetch;
+  if (!device.ok()) {
+    owner_.lost = std::string(device.message());
+    result.why_not = owner_.lost;
+  }
+  if (!result.why_not.empty()) {
+    result.together = {};
+  } else if (!differs) {
+    result.as_expected = true;
+    Judge(&result);
+  }
+  return result;
+}
+
+absl::Status LentRun::Prepare() {
+  {
+    ScopedSeconds timer(owner_.times.lay);
+    auto inputs = memory_.Inputs(layout_.used());
+    if (!inputs.ok()) return inputs.status();
+    layout_.Lay(*inputs, threads_);
+    if (absl::Status s = memory_.Bring(0, layout_.used()); !s.ok()) return s;
+    owner_.copied_bytes += layout_.used();
+  }
+  ScopedSeconds timer(owner_.times.expect);
+  std::uint64_t bytes = 0;
+  for (const auto& reference : references_) {
+    bytes += Aligned(reference->plan_bytes());
+  }
+  if (bytes > 0) {
+    auto rows = memory_.Rows(bytes);
+    if (!rows.ok()) return rows.status();
+    std::uint64_t at = 0;
+    for (const auto& reference : references_) {
+      reference->PlanAt(*rows + at, at);
+      at += Aligned(reference->plan_bytes());
+    }
+  }
+  std::atomic<bool> settled{true};
+  ForEach(size_, threads_, [&](std::size_t m) {
+    for (const auto& reference : references_) {
+      if (reference->Plan(m)) continue;
+      settled = false;
+      return;
+    }
+  });
+  settled_ = settled;
+  return absl::OkStatus();
+}
+
+absl::Status LentRun::Refer(std::size_t step) {
+  {
+    ScopedSeconds timer(owner_.times.expect);
+    if (absl::Status s = references_[step]->Begin(); !s.ok()) return s;
+  }
+  ScopedSeconds timer(owner_.times.wait);
+  return memory_.Settle();
+}
+
+absl::Status LentRun::Make(std::size_t step, std::string* why_not) {
+  ScopedSeconds timer(owner_.times.wait);
+  CallEnd end;
+  const LentCall call = {.image = &image_,
+                         .step = step,
+                         .pool = layout_.pool(),
+                         .tensors = layout_.tensors(step)};
+  absl::Status s = owner_.executor.CallLent(owner_.targets, call, &end);
+  if (absl::IsFailedPrecondition(s)) {
+    *why_not = std::string(s.message());
+    return absl::OkStatus();
+  }
+  if (s.ok() && end.status != CallStatus::kOk) {
+    *why_not = absl::StrCat("the call ended in ", CallStatusName(end.status),
+                            ": ", end.message);
+  }
+  return s;
+}
+
+bool LentRun::IsLooked(std::size_t step, std::size_t t) const {
+  return image_.steps[step].kernel == Kernel::kDecode &&
+         image_.steps[step].tensors[t].output;
+}
+
+absl::StatusOr<bool> LentRun::Compare(std::size_t step) {
+  ScopedSeconds timer(owner_.times.wait);
+  std::vector<MlafuzzRange> ranges = {{0, layout_.used()}};
+  for (std::size_t done = 0; done <= step; ++done) {
+    for (std::size_t t = 0; t < layout_.tensors(done).size(); ++t) {
+      if (!IsLooked(done, t)) continue;
+      const Place& place = layout_.tensor(done, t);
+      ranges.back().end = place.begin;
+      ranges.push_back({place.begin + place.size, layout_.used()});
+    }
+  }
+  auto differences = memory_.Compare(ranges);
+  if (!differences.ok()) return differences.status();
+  bool same = differences->bytes == 0;
+  for (std::size_t t = 0; same && t < layout_.tensors(step).size(); ++t) {
+    if (!IsLooked(step, t)) continue;
+    const Place& place = layout_.tensor(step, t);
+    if (absl::Status s = Fetch(place); !s.ok()) return s;
+    same = fused_.GapsAreWhole(step, t, results_ + place.begin);
+  }
+  return same;
+}
+
+absl::Status LentRun::Fetch(const Place& place) {
+  auto results = memory_.Results(layout_.used());
+  if (!results.ok()) return results.status();
+  results_ = *results;
+  owner_.copied_bytes += place.size;
+  return memory_.Fetch(place.begin, place.begin + place.size);
+}
+
+void LentRun::Judge(Result* result) {
+  ScopedSeconds timer(owner_.times.judge);
+  for (const auto& reference : references_) {
+    result->left_out |= reference->OnDevice();
+  }
+  result->observations.resize(size_);
+  result->checks.resize(size_);
+  ForEach(size_, threads_, [&](std::size_t m) {
+    const CaseImage& member = *fused_.members()[m];
+    Observation& seen = result->observations[m];
+    seen.steps.resize(member.steps.size());
+    std::vector<std::int64_t> written;
+    const std::vector<std::uint8_t>* last_pool = &member.pool.bytes;
+    for (std::size_t step = 0; step < member.steps.size(); ++step) {
+      StepObservation& own = seen.steps[step];
+      written.push_back(references_[step]->Written(m));
+      if (!references_[step]->OnDevice()) {
+        const Expectation& expected = host_.of(m, step);
+        if (!expected.pool.empty() && expected.pool != *last_pool) {
+          own.pool = expected.pool;
+          last_pool = &*own.pool;
+        }
+        own.outputs = expected.outputs;
+      }
+      own.outputs.resize(member.steps[step].tensors.size());
+      for (std::size_t t = 0; t < own.outputs.size(); ++t) {
+        if (!IsLooked(step, t)) continue;
+        const FusedCase::Place rows = fused_.RowsOf(step, t, m);
+        const std::uint8_t* const from = results_ + layout_.RowsOf(step, t, m);
+        own.outputs[t].assign(from, from + rows.size);
+      }
+    }
+    result->checks[m] = JudgeAsExpected(contracts_, member, seen, written);
+  });
+}
+
+}  // namespace mlafuzz

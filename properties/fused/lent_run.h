@@ -1,0 +1,83 @@
+#ifndef MLAFUZZ_PROPERTIES_FUSED_LENT_RUN_H_
+#define MLAFUZZ_PROPERTIES_FUSED_LENT_RUN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "kernels/foreign/executor.h"
+#include "kernels/foreign/lent_memory.h"
+#include "kernels/target_set.h"
+#include "properties/fused/fused_case.h"
+#include "properties/fused/host_expectations.h"
+#include "properties/fused/lent_calls.h"
+#include "properties/fused/lent_layout.h"
+#include "properties/fused/step_reference.h"
+
+namespace mlafuzz {
+
+// One call at work: LentCalls::Run().
+class LentRun {
+ public:
+  struct Owner {
+    const TargetSet& targets;
+    ForeignExecutor& executor;
+    LentMemory& memory;
+    LentCalls::Times& times;
+    std::uint64_t& copied_bytes;
+    // Set when memory is of no further use.
+    std::string& lost;
+  };
+
+  // All must outlive it.
+  LentRun(const Owner& owner, const FusedCase& fused,
+          const Contracts& contracts, int threads);
+
+  absl::StatusOr<LentCalls::Result> Run();
+
+ private:
+  using Result = LentCalls::Result;
+  using Place = LentLayout::Place;
+
+  // Inputs are on their way, and all that the host has to know is known.
+  absl::Status Prepare();
+  // The reference for what comes of the step is on the device.
+  absl::Status Refer(std::size_t step);
+  // `why_not`: it did not end well.
+  absl::Status Make(std::size_t step, std::string* why_not);
+  // Whether all bytes are as expected, but for those that the host looks at;
+  // and brings those of the step.
+  absl::StatusOr<bool> Compare(std::size_t step);
+  absl::Status Fetch(const Place& place);
+  // Whether the host looks at the tensor itself.
+  bool IsLooked(std::size_t step, std::size_t t) const;
+
+  // Of a call of which some byte is not as expected: a step that was, and what
+  // a step left, whatever it is.
+  void Remember(std::size_t step, Observation* seen) const;
+  absl::Status Observe(std::size_t step, Observation* seen);
+
+  // Everything was as expected.
+  void Judge(Result* result);
+
+  const Owner owner_;
+  LentMemory& memory_;
+  const FusedCase& fused_;
+  const Contracts& contracts_;
+  const int threads_;
+  const CaseImage& image_;
+  const std::size_t size_;  // members
+  const LentLayout layout_;
+  HostExpectations host_;
+  const std::vector<std::unique_ptr<StepReference>> references_;
+  bool settled_ = true;
+  const std::uint8_t* results_ = nullptr;
+};
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_PROPERTIES_FUSED_LENT_RUN_H_
