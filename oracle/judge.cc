@@ -254,11 +254,11 @@ bool EndsTheCase(CallStatus status) {
   }
 }
 
-// `written`: of expectations that are known to match; empty: none is.
+// `known`: of steps that are known to be as expected; empty: none is.
 std::vector<Check> JudgeSteps(const Contracts& contracts,
                               const CaseImage& image,
                               const Observation& observation,
-                              absl::Span<const std::int64_t> written) {
+                              absl::Span<const KnownStep> known) {
   std::vector<Check> checks;
   checks.reserve(8 * image.steps.size());
   oracle::PoolHistory history(image, observation);
@@ -296,9 +296,12 @@ std::vector<Check> JudgeSteps(const Contracts& contracts,
       const bool goes_on =
           step.kernel == Kernel::kDecode
               ? JudgeDecode(contract, image, index, history.before(), observed,
-                            &checks)
+                            &checks,
+                            i < known.size() && known[i].decode.has_value()
+                                ? &*known[i].decode
+                                : nullptr)
               : StepJudge(contract, image, index, history, observed,
-                          i < written.size() ? std::optional(written[i])
+                          i < known.size() ? std::optional(known[i].written)
                                              : std::nullopt,
                           &checks)
                     .Run();
@@ -320,8 +323,8 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
 std::vector<Check> JudgeAsExpected(const Contracts& contracts,
                                    const CaseImage& image,
                                    const Observation& observation,
-                                   absl::Span<const std::int64_t> written) {
-  return JudgeSteps(contracts, image, observation, written);
+                                   absl::Span<const KnownStep> known) {
+  return JudgeSteps(contracts, image, observation, known);
 }
 
 }  // namespace mlafuzz

@@ -9,7 +9,7 @@
 // says what the functions do. Those that return int: 0, or not, and error()
 // says why.
 
-#define MLAFUZZ_LENDER_VERSION 3
+#define MLAFUZZ_LENDER_VERSION 4
 
 typedef struct MlafuzzRange {
   uint64_t begin;
@@ -28,6 +28,7 @@ typedef struct MlafuzzDifferences {
 typedef struct MlafuzzLenderTimes {
   double bring;
   double compare;
+  double judge;
   double fetch;
 } MlafuzzLenderTimes;
 
@@ -51,6 +52,10 @@ typedef struct MlafuzzLender {
   int (*settle)(void* self);
   int (*compare)(void* self, const MlafuzzRange* ranges, size_t count,
                  MlafuzzDifferences* differences);
+  // Judges what decodes left in the lent memory by the inputs in the reference:
+  // an oracle::DecodeCall, whose plan lies in host(kMlafuzzPlan). Answers are in
+  // host(kMlafuzzTold), an oracle::DecodeTold a row, when this returns.
+  int (*judge)(void* self, const void* call, size_t call_size);
   int (*fetch)(void* self, uint64_t begin, uint64_t end);
   void (*times)(void* self, MlafuzzLenderTimes* times);
 } MlafuzzLender;
@@ -60,7 +65,10 @@ enum {
   kMlafuzzInputs = 0,
   kMlafuzzExpected = 1,
   kMlafuzzResults = 2,
-  kMlafuzzRows = 3
+  kMlafuzzRows = 3,
+  kMlafuzzPlan = 4,
+  kMlafuzzTold = 5,
+  kMlafuzzHosts
 };
 
 // MlafuzzLender::refer's `work`: `rules` and rows are those of oracle/device/.

@@ -81,6 +81,10 @@ absl::StatusOr<MlafuzzDifferences> LentMemory::Compare(
   return seen;
 }
 
+absl::Status LentMemory::Judge(absl::Span<const std::uint8_t> call) {
+  return Of(api_.judge(self_, call.data(), call.size()));
+}
+
 absl::Status LentMemory::Fetch(std::uint64_t begin, std::uint64_t end) {
   return Of(api_.fetch(self_, begin, end));
 }

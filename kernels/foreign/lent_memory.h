@@ -25,8 +25,9 @@ namespace mlafuzz {
 //      takes that to the reference alone. Or Refer() has the device work it out
 //      from what is there. Settle() waits for all of it.
 //   3. The runner makes its call.
-//   4. Compare() says in how many bytes the two differ; Fetch() brings to
-//      Results() what the host is to look at itself.
+//   4. Compare() says in how many bytes the two differ, Judge() which rows of
+//      decodes are within their bounds; Fetch() brings to Results() what the
+//      host is to look at itself.
 //
 // Offsets are the same in all of them, and in the lent memory. A stretch
 // travels whole. Errors are the device's, in its words; after one this object
@@ -58,6 +59,12 @@ class LentMemory {
   absl::StatusOr<std::uint8_t*> Rows(std::uint64_t bytes) {
     return Host(kMlafuzzRows, bytes);
   }
+  absl::StatusOr<std::uint8_t*> Plan(std::uint64_t bytes) {
+    return Host(kMlafuzzPlan, bytes);
+  }
+  absl::StatusOr<std::uint8_t*> Told(std::uint64_t bytes) {
+    return Host(kMlafuzzTold, bytes);
+  }
 
   absl::Status Bring(std::uint64_t begin, std::uint64_t end);   // begins to
   absl::Status Expect(std::uint64_t begin, std::uint64_t end);  // begins to
@@ -69,6 +76,9 @@ class LentMemory {
   absl::Status Settle();
   absl::StatusOr<MlafuzzDifferences> Compare(
       absl::Span<const MlafuzzRange> ranges);
+  // Has the device judge what decodes left, by what the reference holds:
+  // `call`, Plan() and Told() as oracle/device/decode_call.h has them.
+  absl::Status Judge(absl::Span<const std::uint8_t> call);
   absl::Status Fetch(std::uint64_t begin, std::uint64_t end);
 
   // By the device's clock, since last asked.

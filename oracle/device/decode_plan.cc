@@ -109,7 +109,7 @@ bool DecodePlan::Add(const Contract& contract, const DecodeRules& rules,
     DecodeQuery& query = queries.emplace_back();
     query = {
         .q = place.q,
-        .q_elements = static_cast<std::int64_t>(q.bytes.size() / 2),
+        .q_elements = place.q_elements,
         .out = place.out + 2 * static_cast<std::uint64_t>(
                                    n * rules.out_strides[0]),
         .lse = place.lse + 4 * static_cast<std::uint64_t>(

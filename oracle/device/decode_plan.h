@@ -26,6 +26,7 @@ std::optional<DecodeRules> DecodeRulesOf(const Contract& contract,
 struct DecodePlace {
   std::uint64_t pool;
   std::uint64_t q;
+  std::int64_t q_elements;  // of the member's own
   std::uint64_t out;
   std::uint64_t lse;
 };

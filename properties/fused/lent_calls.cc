@@ -63,6 +63,7 @@ absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                   .memory = *memory_,
                   .times = times_,
                   .copied_bytes = copied_bytes_,
+                  .decodes_passed = decodes_passed_,
                   .lost = lost_},
                  fused, contracts, threads)
       .Run();

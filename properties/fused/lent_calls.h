@@ -43,7 +43,8 @@ class LentCalls {
     // made.
     std::string why_not;
     // All members' bytes are what they must be; each has its checks. Those of
-    // decodes, which the host looks at, can fail.
+    // decodes, which the host looks at where the device did not pass them, can
+    // fail.
     bool as_expected = false;
     std::vector<Observation> observations;
     std::vector<std::vector<Check>> checks;
@@ -64,10 +65,13 @@ class LentCalls {
     double copy = 0;    // by the device's clock: to it, and comparing
     double wait = 0;    // for both, and for the runner
     double judge = 0;
+    double judge_on_device = 0;  // by its clock, of what is in `wait`
   };
   const Times& times() const { return times_; }
   // Bytes that travelled to the device and back.
   std::uint64_t copied_bytes() const { return copied_bytes_; }
+  // Decodes that the device passed: the host looked at all others.
+  std::uint64_t decodes_passed() const { return decodes_passed_; }
 
  private:
   const TargetSet& targets_;
@@ -77,6 +81,7 @@ class LentCalls {
   std::string lost_;
   Times times_;
   std::uint64_t copied_bytes_ = 0;
+  std::uint64_t decodes_passed_ = 0;
 };
 
 // Pools and outputs that exact kernels left of a case which is as expected.

@@ -1,6 +1,7 @@
 #include "properties/fused/lent_run.h"
 
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -36,7 +37,14 @@ LentRun::LentRun(const Owner& owner, const FusedCase& fused,
                                   .memory = memory_,
                                   .host = host_,
                                   .threads = threads,
-                                  .copied_bytes = owner.copied_bytes})) {}
+                                  .copied_bytes = owner.copied_bytes})),
+      tellings_(MakeTellings({.fused = fused,
+                              .contracts = contracts,
+                              .layout = layout_,
+                              .memory = memory_,
+                              .host = host_,
+                              .threads = threads,
+                              .copied_bytes = owner.copied_bytes})) {}
 
 absl::StatusOr<LentCalls::Result> LentRun::Run() {
   Result result;
@@ -71,6 +79,7 @@ absl::StatusOr<LentCalls::Result> LentRun::Run() {
   }
   const MlafuzzLenderTimes times = memory_.TakeTimes();
   owner_.times.copy += times.bring + times.compare + times.fetch;
+  owner_.times.judge_on_device += times.judge;
   if (!device.ok()) {
     owner_.lost = std::string(device.message());
     result.why_not = owner_.lost;
@@ -113,6 +122,9 @@ absl::Status LentRun::Prepare() {
       if (reference->Plan(m)) continue;
       settled = false;
       return;
+    }
+    for (const auto& telling : tellings_) {
+      if (telling != nullptr) telling->Plan(m);
     }
   });
   settled_ = settled;
@@ -172,6 +184,9 @@ absl::StatusOr<bool> LentRun::Compare(std::size_t step) {
     if (absl::Status s = Fetch(place); !s.ok()) return s;
     same = fused_.GapsAreWhole(step, t, results_ + place.begin);
   }
+  if (same && tellings_[step] != nullptr) {
+    if (absl::Status s = tellings_[step]->Tell(); !s.ok()) return s;
+  }
   return same;
 }
 
@@ -188,17 +203,23 @@ void LentRun::Judge(Result* result) {
   for (const auto& reference : references_) {
     result->left_out |= reference->OnDevice();
   }
+  for (const auto& telling : tellings_) {
+    if (telling != nullptr) owner_.decodes_passed += telling->count();
+  }
   result->observations.resize(size_);
   result->checks.resize(size_);
   ForEach(size_, threads_, [&](std::size_t m) {
     const CaseImage& member = *fused_.members()[m];
     Observation& seen = result->observations[m];
     seen.steps.resize(member.steps.size());
-    std::vector<std::int64_t> written;
+    std::vector<KnownStep> known;
     const std::vector<std::uint8_t>* last_pool = &member.pool.bytes;
     for (std::size_t step = 0; step < member.steps.size(); ++step) {
       StepObservation& own = seen.steps[step];
-      written.push_back(references_[step]->Written(m));
+      known.push_back({.written = references_[step]->Written(m),
+                       .decode = tellings_[step] == nullptr
+                                     ? std::nullopt
+                                     : tellings_[step]->Of(m)});
       if (!references_[step]->OnDevice()) {
         const Expectation& expected = host_.of(m, step);
         if (!expected.pool.empty() && expected.pool != *last_pool) {
@@ -215,7 +236,7 @@ void LentRun::Judge(Result* result) {
         own.outputs[t].assign(from, from + rows.size);
       }
     }
-    result->checks[m] = JudgeAsExpected(contracts_, member, seen, written);
+    result->checks[m] = JudgeAsExpected(contracts_, member, seen, known);
   });
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/foreign/executor.h"
 #include "kernels/foreign/lent_memory.h"
 #include "kernels/target_set.h"
+#include "properties/fused/decode_telling.h"
 #include "properties/fused/fused_case.h"
 #include "properties/fused/host_expectations.h"
 #include "properties/fused/lent_calls.h"
@@ -29,6 +30,7 @@ class LentRun {
     LentMemory& memory;
     LentCalls::Times& times;
     std::uint64_t& copied_bytes;
+    std::uint64_t& decodes_passed;
     // Set when memory is of no further use.
     std::string& lost;
   };
@@ -74,6 +76,8 @@ class LentRun {
   const LentLayout layout_;
   HostExpectations host_;
   const std::vector<std::unique_ptr<StepReference>> references_;
+  // By step; null of one whose decodes the host judges, or that has none.
+  const std::vector<std::unique_ptr<DecodeTelling>> tellings_;
   bool settled_ = true;
   const std::uint8_t* results_ = nullptr;
 };

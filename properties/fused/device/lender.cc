@@ -12,12 +12,15 @@
 #include "kernels/device/compare.h"
 #include "kernels/device/lender_api.h"
 #include "kernels/device/shared_arena.h"
+#include "oracle/device/decode_rows_launch.h"
 #include "oracle/device/write_rows_launch.h"
 
 namespace mlafuzz::device {
 namespace {
 
 constexpr std::uint64_t kLeastPinned = std::uint64_t{1} << 20;
+// Memory that judging decodes may take for what it works out on the way.
+constexpr std::uint64_t kMostScratch = std::uint64_t{1} << 30;
 
 class Lender {
  public:
@@ -27,9 +30,12 @@ class Lender {
   ~Lender() {
     (void)cudaSetDevice(device_);
     (void)cudaDeviceSynchronize();
-    for (Host& host : hosts_) (void)cudaFreeHost(host.data);
+    for (Memory& host : hosts_) (void)cudaFreeHost(host.data);
     (void)cudaFree(reference_);
     (void)cudaFree(rows_);
+    (void)cudaFree(plan_.data);
+    (void)cudaFree(scratch_.data);
+    (void)cudaFree(told_.data);
     (void)cudaFree(differences_);
     (void)cudaFreeHost(seen_);
     for (const cudaEvent_t event : events_) {
@@ -73,7 +79,7 @@ class Lender {
 
   void* Pinned(int which, std::uint64_t bytes) {
     if (!Current()) return nullptr;
-    Host& host = hosts_[which];
+    Memory& host = hosts_[which];
     if (bytes <= host.size && host.data != nullptr) return host.data;
     (void)cudaFreeHost(host.data);
     host = {};
@@ -161,6 +167,42 @@ class Lender {
     return Count(kCompare);
   }
 
+  bool Judge(const void* data, std::size_t size) {
+    oracle::DecodeCall call;
+    if (!Current() || !Read(data, size, &call)) return false;
+    const std::uint64_t rows = call.rows();
+    const std::uint64_t told_bytes = rows * sizeof(oracle::DecodeTold);
+    const std::uint64_t plan_bytes = call.plan_bytes();
+    if (rows == 0) return true;
+    if (plan_bytes > hosts_[kMlafuzzPlan].size ||
+        told_bytes > hosts_[kMlafuzzTold].size) {
+      error_ = "a plan past the memory that holds it";
+      return false;
+    }
+    oracle::DecodeRoom room;
+    const std::uint64_t room_bytes = oracle::LayRoom(call.most, nullptr, &room);
+    std::uint64_t rooms = 0;
+    if (!Good(oracle::DecodeRooms(device_, rows, room_bytes, kMostScratch,
+                                  &rooms)) ||
+        !Grow(plan_, plan_bytes) || !Grow(scratch_, rooms * room_bytes) ||
+        !Grow(told_, told_bytes)) {
+      return false;
+    }
+    Mark(kJudge);
+    return Good(cudaMemcpyAsync(plan_.data, hosts_[kMlafuzzPlan].data,
+                                plan_bytes, cudaMemcpyHostToDevice, stream_)) &&
+           Good(oracle::LaunchDecodeRows(
+               call, reinterpret_cast<const std::uint8_t*>(reference_),
+               reinterpret_cast<const std::uint8_t*>(arena_->data()),
+               static_cast<const char*>(plan_.data),
+               static_cast<char*>(scratch_.data), rooms,
+               static_cast<oracle::DecodeTold*>(told_.data), stream_)) &&
+           Good(cudaMemcpyAsync(hosts_[kMlafuzzTold].data, told_.data,
+                                told_bytes, cudaMemcpyDeviceToHost, stream_)) &&
+           Close(kJudge) && Good(cudaStreamSynchronize(stream_)) &&
+           Count(kJudge);
+  }
+
   bool Fetch(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzResults)) return false;
     Mark(kFetch);
@@ -172,16 +214,35 @@ class Lender {
   }
 
   void Times(MlafuzzLenderTimes* times) {
-    *times = {seconds_[kBring], seconds_[kCompare], seconds_[kFetch]};
+    *times = {.bring = seconds_[kBring],
+              .compare = seconds_[kCompare],
+              .judge = seconds_[kJudge],
+              .fetch = seconds_[kFetch]};
     for (double& seconds : seconds_) seconds = 0;
   }
 
  private:
-  enum Stage { kBring, kCompare, kFetch, kStages };
-  struct Host {
+  enum Stage { kBring, kCompare, kJudge, kFetch, kStages };
+  struct Memory {
     void* data = nullptr;
     std::uint64_t size = 0;
   };
+
+  // Device memory of at least `bytes`; what it held is lost where it grows.
+  bool Grow(Memory& memory, std::uint64_t bytes) {
+    if (bytes <= memory.size) return true;
+    // What was launched before may still read it.
+    if (!Good(cudaStreamSynchronize(stream_)) || !Good(cudaFree(memory.data))) {
+      return false;
+    }
+    memory = {};
+    if (!Good(cudaMalloc(&memory.data, bytes + bytes / 2))) {
+      memory.data = nullptr;
+      return false;
+    }
+    memory.size = bytes + bytes / 2;
+    return true;
+  }
 
   // Rules, as the program that loaded this library has them.
   template <typename Rules>
@@ -264,7 +325,11 @@ class Lender {
   char* reference_ = nullptr;  // as large as the arena
   Differences* differences_ = nullptr;
   Differences* seen_ = nullptr;  // pinned
-  Host hosts_[4];
+  Memory hosts_[kMlafuzzHosts];
+  // Of judging decodes, on the device.
+  Memory plan_;
+  Memory scratch_;
+  Memory told_;
   char* rows_ = nullptr;         // what the host knows of rows
   std::uint64_t rows_size_ = 0;  // bytes
 };
@@ -307,6 +372,10 @@ const MlafuzzLender kLender = {
         [](void* self, const MlafuzzRange* ranges, std::size_t count,
            MlafuzzDifferences* differences) {
           return Self(self)->Compare(ranges, count, differences) ? 0 : 1;
+        },
+    .judge =
+        [](void* self, const void* call, std::size_t size) {
+          return Self(self)->Judge(call, size) ? 0 : 1;
         },
     .fetch =
         [](void* self, std::uint64_t begin, std::uint64_t end) {

@@ -6,9 +6,12 @@
 
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "kernels/device/lender_api.h"
+#include "oracle/device/decode_call.h"
+#include "oracle/device/decode_rows.h"
 #include "oracle/device/write_rows.h"
 
 namespace {
@@ -18,7 +21,7 @@ struct HostLender {
   uint64_t bytes = 0;
   char* lent = nullptr;
   std::vector<char> reference;
-  std::vector<char> hosts[4];
+  std::vector<char> hosts[kMlafuzzHosts];
 };
 
 HostLender* Self(void* self) { return static_cast<HostLender*>(self); }
@@ -130,6 +133,53 @@ int Compare(void* self, const MlafuzzRange* ranges, size_t count,
   return 0;
 }
 
+// What the threads of a block do, one after the other.
+struct OneThread {
+  template <class F>
+  void For(int n, const F& f) const {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  void One(const F& f) const {
+    f();
+  }
+  void Together() const {}
+};
+
+int Judge(void* self, const void* data, size_t size) {
+  namespace oracle = mlafuzz::oracle;
+  HostLender& lender = *Self(self);
+  oracle::DecodeCall call;
+  if (!Read(data, size, &call)) return 1;
+  const char* const plan = lender.hosts[kMlafuzzPlan].data();
+  if (call.plan_bytes() > lender.hosts[kMlafuzzPlan].size() ||
+      call.rows() * sizeof(oracle::DecodeTold) >
+          lender.hosts[kMlafuzzTold].size()) {
+    return 1;
+  }
+  oracle::DecodeRoom room;
+  std::vector<char> scratch(oracle::LayRoom(call.most, nullptr, &room));
+  oracle::LayRoom(call.most, scratch.data(), &room);
+  auto* const told = reinterpret_cast<oracle::DecodeTold*>(
+      lender.hosts[kMlafuzzTold].data());
+  const auto heads = static_cast<uint64_t>(call.rules.heads);
+  const auto shared = std::make_unique<oracle::DecodeShared>();
+  const OneThread team;
+  for (uint64_t row = 0; row < call.rows(); ++row) {
+    oracle::DecodeRow<OneThread>(
+        team, call.rules, Reference(lender),
+        reinterpret_cast<const uint8_t*>(lender.lent),
+        reinterpret_cast<const oracle::DecodeQuery*>(plan)[row / heads],
+        static_cast<int>(row % heads),
+        reinterpret_cast<const oracle::DecodeKey*>(plan + call.keys_at()),
+        reinterpret_cast<const oracle::KeyRange*>(plan + call.blocks_at()),
+        reinterpret_cast<const oracle::DecodeSplit*>(plan + call.splits_at()),
+        room, shared.get())
+        .Run(call.with_checksum, told + row);
+  }
+  return 0;
+}
+
 int Fetch(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
   std::memcpy(lender.hosts[kMlafuzzResults].data() + begin, lender.lent + begin,
@@ -150,6 +200,7 @@ const MlafuzzLender kLender = {
     .refer = &Refer,
     .settle = [](void*) { return 0; },
     .compare = &Compare,
+    .judge = &Judge,
     .fetch = &Fetch,
     .times = [](void*, MlafuzzLenderTimes* times) { *times = {}; },
 };
