@@ -302,7 +302,7 @@ std::vector<Check> JudgeSteps(const Contracts& contracts,
                                 : nullptr)
               : StepJudge(contract, image, index, history, observed,
                           i < known.size() ? std::optional(known[i].written)
-                                             : std::nullopt,
+                                           : std::nullopt,
                           &checks)
                     .Run();
       if (!goes_on) damaged_by = checks.back().detail;

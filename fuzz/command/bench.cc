@@ -102,9 +102,9 @@ void PrintFused(const Targets& targets, const BenchResult& result) {
   if (result.fused().empty()) return;
   std::printf(
       "cases that share a call, judged on %d threads; of the time, percent\n"
-      "  %-8s %6s %12s %9s %5s %5s %5s %6s %6s %5s",
+      "  %-8s %6s %12s %9s %5s %5s %5s %6s %6s %6s %5s",
       result.fused(0).judging_threads(), "kernel", "cases", "cases/s",
-      "us/case", "lay", "stage", "copy", "kernel", "judge", "wait");
+      "us/case", "lay", "stage", "copy", "kernel", "oracle", "judge", "wait");
   const bool rates = result.device_rate() > 0;
   if (rates) std::printf("  %s", "GB/s: bus, kernel");
   std::printf("\n");
@@ -121,18 +121,24 @@ void PrintFused(const Targets& targets, const BenchResult& result) {
     }
     const double all = fused.batch() / fused.cases_per_second();
     const auto share = [all](double seconds) { return 100 * seconds / all; };
-    std::printf("  %-8s %6u %12.0f %9.2f %5.1f %5.1f %5.1f %6.1f %6.1f %5.1f",
-                fused.kernel().c_str(), fused.batch(), fused.cases_per_second(),
-                1e6 / fused.cases_per_second(), share(fused.lay()),
-                share(fused.stage()), share(fused.copy()),
-                share(fused.kernel_seconds()), share(fused.judge()),
-                share(fused.wait()));
+    std::printf(
+        "  %-8s %6u %12.0f %9.2f %5.1f %5.1f %5.1f %6.1f %6.1f %6.1f %5.1f",
+        fused.kernel().c_str(), fused.batch(), fused.cases_per_second(),
+        1e6 / fused.cases_per_second(), share(fused.lay()),
+        share(fused.stage()), share(fused.copy()),
+        share(fused.kernel_seconds()), share(fused.oracle()),
+        share(fused.judge()), share(fused.wait()));
     if (rates && fused.copy() > 0 && fused.kernel_seconds() > 0) {
       std::printf(
           "  %.3f, %.3f",
           static_cast<double>(fused.copied_bytes()) / fused.copy() / kGiga,
           static_cast<double>(fused.kernel_bytes()) / fused.kernel_seconds() /
               kGiga);
+    }
+    if (fused.oracle() > 0) {
+      // Of an fp64 rate of its own, so said apart.
+      std::printf("; oracle on the device %.3f ms, passed %u",
+                  1e3 * fused.oracle(), fused.passed_on_device());
     }
     std::printf("\n");
   }

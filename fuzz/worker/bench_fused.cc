@@ -59,7 +59,9 @@ struct Stages {
   double run = 0;
   double judge = 0;
   bool lent = false;
-  double copy = 0;  // of `run`, on lent memory
+  double copy = 0;    // of `run`, on lent memory
+  double oracle = 0;  // likewise: judging decodes on the device
+  std::uint64_t passed_on_device = 0;
   std::uint64_t copied_bytes = 0;
   RunnerCounts before;
   RunnerCounts after;
@@ -131,7 +133,11 @@ class FusedBench {
     if (best->lent) {
       fused.set_copy(best->copy);
       // Copies go on beside what the host works out.
-      fused.set_wait(std::max(0.0, best->run - best->copy - kernel));
+      fused.set_wait(
+          std::max(0.0, best->run - best->copy - best->oracle - kernel));
+      fused.set_oracle(best->oracle);
+      fused.set_passed_on_device(
+          static_cast<std::uint32_t>(best->passed_on_device));
       fused.set_copied_bytes(best->copied_bytes);
     } else {
       fused.set_stage(best->run - best->exchange() + host);
@@ -201,6 +207,7 @@ class FusedBench {
   absl::StatusOr<Stages> OnLentMemory(const FusedCase& fused, Stages stages) {
     const LentCalls::Times times = lent_->times();
     const std::uint64_t bytes = lent_->copied_bytes();
+    const std::uint64_t passed = lent_->decodes_passed();
     stages.lent = true;
     stages.before = executor_.counts();
     const auto result = lent_->Run(fused, contracts_, threads_);
@@ -218,6 +225,8 @@ class FusedBench {
     stages.run = now.wait - times.wait;
     stages.copy = now.copy - times.copy;
     stages.copied_bytes = lent_->copied_bytes() - bytes;
+    stages.oracle = now.judge_on_device - times.judge_on_device;
+    stages.passed_on_device = lent_->decodes_passed() - passed;
     for (const std::vector<Check>& checks : result->checks) {
       for (const Check& check : checks) {
         if (IsFailure(check.verdict)) {

@@ -53,8 +53,8 @@ typedef struct MlafuzzLender {
   int (*compare)(void* self, const MlafuzzRange* ranges, size_t count,
                  MlafuzzDifferences* differences);
   // Judges what decodes left in the lent memory by the inputs in the reference:
-  // an oracle::DecodeCall, whose plan lies in host(kMlafuzzPlan). Answers are in
-  // host(kMlafuzzTold), an oracle::DecodeTold a row, when this returns.
+  // an oracle::DecodeCall, whose plan lies in host(kMlafuzzPlan). Answers are
+  // in host(kMlafuzzTold), an oracle::DecodeTold a row, when this returns.
   int (*judge)(void* self, const void* call, size_t call_size);
   int (*fetch)(void* self, uint64_t begin, uint64_t end);
   void (*times)(void* self, MlafuzzLenderTimes* times);

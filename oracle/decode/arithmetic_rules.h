@@ -26,7 +26,9 @@ struct ArithmeticRules {
   int accumulator_bits;  // 0: unknown
   double exp2;           // relative error; 0: unknown
 
-  MLAFUZZ_ORACLE_CODE constexpr bool kept() const { return denormals == Denormals::kKept; }
+  MLAFUZZ_ORACLE_CODE constexpr bool kept() const {
+    return denormals == Denormals::kKept;
+  }
   // Whether V enters the product as codes, its scale as part of the weight.
   MLAFUZZ_ORACLE_CODE constexpr bool scale_in_weights() const {
     return weights != Weights::kFp32 && weights != Weights::kBf16;

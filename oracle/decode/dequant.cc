@@ -65,8 +65,8 @@ TileScales Dequantiser::Scales(const std::uint8_t* token) const {
     } else if (layout_.scale_kind == RowLayout::Scales::kUe8m0) {
       scales[t] = ReadByteScale(side_, stored[t]);
     } else {
-      scales[t] = ReadFp32Scale(side_.scale,
-                                LoadBytes<std::uint32_t>(stored + 4 * t));
+      scales[t] =
+          ReadFp32Scale(side_.scale, LoadBytes<std::uint32_t>(stored + 4 * t));
     }
   }
   return scales;
@@ -74,13 +74,13 @@ TileScales Dequantiser::Scales(const std::uint8_t* token) const {
 
 bool Dequantiser::SameAs(const Dequantiser& other) const {
   const bool ue8m0 = layout_.scale_kind == RowLayout::Scales::kUe8m0;
-  return &layout_ == &other.layout_ &&
-         side_.scale == other.side_.scale &&
+  return &layout_ == &other.layout_ && side_.scale == other.side_.scale &&
          (!ue8m0 || (side_.zero_is_zero == other.side_.zero_is_zero &&
                      side_.last_is_inf == other.side_.last_is_inf)) &&
          rope_.read == other.rope_.read &&
-         rope_.scaled_by == other.rope_.scaled_by && rules_.mode == other.rules_.mode &&
-         denormals_ == other.denormals_ && rules_.codes == other.rules_.codes;
+         rope_.scaled_by == other.rope_.scaled_by &&
+         rules_.mode == other.rules_.mode && denormals_ == other.denormals_ &&
+         rules_.codes == other.rules_.codes;
 }
 
 void Dequantiser::FastTile(const std::uint8_t* codes, float scale,
@@ -121,8 +121,7 @@ void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,
         static_cast<double>(table_[codes[i]]) * static_cast<double>(scale);
     double x = exact;
     double r = 0;
-    if (rules_.mode == Mode::kFp32 ||
-        rules_.mode == Mode::kBf16) {
+    if (rules_.mode == Mode::kFp32 || rules_.mode == Mode::kBf16) {
       x = table_[codes[i]] * scale;
       if (rules_.mode == Mode::kBf16) x = RoundBf16(x);
     } else if (rules_.mode == Mode::kUnknown) {
@@ -136,7 +135,8 @@ void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,
         product && x != 0 && std::fabs(exact) < kFp32MinNormal;
     // Rounded up into the normal range: before the flush or after it.
     const bool edge = subnormal && std::fabs(x) >= kFp32MinNormal;
-    if (subnormal && !edge && denormals_ == ArithmeticRules::Denormals::kFlushed) {
+    if (subnormal && !edge &&
+        denormals_ == ArithmeticRules::Denormals::kFlushed) {
       x = 0;
     }
     if (exact != 0 && denormals_ != ArithmeticRules::Denormals::kKept) {

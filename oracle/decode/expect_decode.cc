@@ -27,13 +27,30 @@ using oracle::kInfinity;
 
 static_assert(kDecodeColumns == oracle::kLatent);
 
-// Not cleared: four megabytes, of which small cases touch little. Kept from
-// call to call: a sanitizer's allocator maps such a block anew each time, which
-// cost more than the whole expectation of 64 keys.
-oracle::DequantisedRows* ScratchRows() {
-  thread_local const auto rows =
+// What one query after the other is worked out in. Kept from call to call: an
+// allocator that gives memory back to the system maps it anew each time, which
+// cost a quarter of the expectation of 64 keys and 8 heads, and a sanitizer's
+// more than all of that of one head.
+struct Scratch {
+  // Not cleared: four megabytes, of which small cases touch little.
+  const std::unique_ptr<oracle::DequantisedRows> rows =
       std::make_unique_for_overwrite<oracle::DequantisedRows>();
-  return rows.get();
+  std::vector<oracle::QueryHead> heads;
+  std::vector<oracle::HeadScores> scores;
+  std::vector<oracle::SplitWeights> weights;
+
+  // Keeps what cases of usual size need.
+  void Trim(std::size_t keys_and_heads) {
+    constexpr std::size_t kUsual = std::size_t{1} << 18;
+    if (keys_and_heads <= kUsual) return;
+    heads = {};
+    scores = {};
+    weights = {};
+  }
+};
+Scratch& ScratchOfThread() {
+  thread_local Scratch scratch;
+  return scratch;
 }
 
 class QueryOracle {
@@ -60,7 +77,7 @@ class QueryOracle {
   void Run(std::int64_t query) {
     query_ = query;
     rows_->count = 0;
-    oracle::KeyPlan plan =
+    const oracle::KeyPlan plan =
         oracle::PlanKeys(contract_, pool_, step_, query, options_);
     out_.outside_reads += plan.outside;
     ReadSlot0(plan);
@@ -87,7 +104,8 @@ class QueryOracle {
       return;
     }
     heads_.resize(static_cast<std::size_t>(out_.heads));
-    std::vector<oracle::HeadScores> scores(heads_.size());
+    std::vector<oracle::HeadScores>& scores = scratch_.scores;
+    scores.resize(heads_.size());
     for (std::size_t h = 0; h < heads_.size(); ++h) {
       oracle::ReadQuery(contract_, caches_.layout(), step_, QueryRead(query),
                         static_cast<std::int64_t>(h), options_, &heads_[h]);
@@ -107,6 +125,7 @@ class QueryOracle {
               (split.keys.first == split.keys.end || !plan.known);
     }
     for (std::int64_t h = 0; open && h < out_.heads; ++h) OpenPoisoned(h);
+    scratch_.Trim(plan.keys.size() * heads_.size());
   }
 
  private:
@@ -316,7 +335,8 @@ class QueryOracle {
       }
     }
     std::vector<std::vector<oracle::SplitPart>> parts(heads);
-    std::vector<oracle::SplitWeights> weights(heads);
+    std::vector<oracle::SplitWeights>& weights = scratch_.weights;
+    weights.resize(heads);
     std::vector<oracle::SplitOutput> outputs(heads);
     int number = 0;
     const int dropped = DroppedSplit(plan);
@@ -362,8 +382,9 @@ class QueryOracle {
   const oracle::Dequantisers dequantisers_;
   const ExpectOptions& options_;
   DecodeExpectation& out_;
-  oracle::DequantisedRows* const rows_ = ScratchRows();
-  std::vector<oracle::QueryHead> heads_;
+  Scratch& scratch_ = ScratchOfThread();
+  oracle::DequantisedRows* const rows_ = scratch_.rows.get();
+  std::vector<oracle::QueryHead>& heads_ = scratch_.heads;
   static constexpr char kPoisoned = 1;
   static constexpr char kOverflows = 2;
   oracle::TokenBytes buffer_;

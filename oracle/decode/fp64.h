@@ -28,7 +28,8 @@ MLAFUZZ_ORACLE_CODE inline double PowerOfTwo(int n) {
   return std::bit_cast<double>(static_cast<std::uint64_t>(n + 1023) << 52);
 }
 
-// (e^y - 1 - y) / y^2 for |y| <= 0.5: Taylor to y^15, even and odd powers apart.
+// (e^y - 1 - y) / y^2 for |y| <= 0.5: Taylor to y^15, even and odd powers
+// apart.
 MLAFUZZ_ORACLE_CODE inline double ExpTail(double y) {
   const double z = y * y;
   double even = 1.0 / 87178291200;  // 1 / 14!

@@ -43,7 +43,9 @@ inline constexpr double kDivideError = 0x1p-22;
 
 // The relative error of k roundings in a row: k u / (1 - k u) (Higham,
 // "Accuracy and Stability", lemma 3.1) [2].
-MLAFUZZ_ORACLE_CODE inline double Gamma(double k) { return k * kU32 / (1 - k * kU32); }
+MLAFUZZ_ORACLE_CODE inline double Gamma(double k) {
+  return k * kU32 / (1 - k * kU32);
+}
 
 // 2^d - 1, which bounds |2^x - 1| for |x| <= d.
 MLAFUZZ_ORACLE_CODE inline double Exp2Radius(double d) { return Exp2Minus1(d); }
@@ -61,7 +63,8 @@ class ErrorModel {
   // `slots` (at least `terms`) pass through the accumulator, in any order.
   // `rounded`: further roundings on the way of one term (its product where that
   // is not exact, scalings after a part of the sum) [2], [3].
-  MLAFUZZ_ORACLE_CODE double Sum(double terms, double slots, double rounded, bool fp8) const {
+  MLAFUZZ_ORACLE_CODE double Sum(double terms, double slots, double rounded,
+                                 bool fp8) const {
     if (terms <= 0) return 0;
     if (accumulator_ == ArithmeticRules::Accumulator::kIeeeFp32) {
       return Gamma(terms - 1 + rounded);
@@ -75,8 +78,9 @@ class ErrorModel {
   // Significant bits that survive a sum; sums of integers below 2^bits in units
   // of the least term are exact in any order [2].
   MLAFUZZ_ORACLE_CODE int ExactBits(bool fp8) const {
-    return accumulator_ == ArithmeticRules::Accumulator::kIeeeFp32 ? 24
-                                                 : std::min(24, MmaBits(fp8));
+    return accumulator_ == ArithmeticRules::Accumulator::kIeeeFp32
+               ? 24
+               : std::min(24, MmaBits(fp8));
   }
 
   // Relative error of exp2 at an argument x <= 0.
@@ -87,7 +91,9 @@ class ErrorModel {
   }
 
   // What an operation may lose below the normal range [6].
-  MLAFUZZ_ORACLE_CODE double Tiny() const { return kept_ ? 0x1p-149 : kFp32MinNormal; }
+  MLAFUZZ_ORACLE_CODE double Tiny() const {
+    return kept_ ? 0x1p-149 : kFp32MinNormal;
+  }
   MLAFUZZ_ORACLE_CODE bool kept() const { return kept_; }
 
  private:
@@ -96,7 +102,8 @@ class ErrorModel {
   static constexpr double kMmaTerms = 4;
 
   MLAFUZZ_ORACLE_CODE int MmaBits(bool fp8) const {
-    if (accumulator_ == ArithmeticRules::Accumulator::kMma && bits_ > 0) return bits_;
+    if (accumulator_ == ArithmeticRules::Accumulator::kMma && bits_ > 0)
+      return bits_;
     // FP8 on Hopper keeps about 14 bits (DeepSeek-V3 report, section 3.3.2);
     // 16-bit operands keep at least 24 everywhere (Fasi et al. 2021) [3].
     return fp8 ? 14 : 24;

@@ -131,10 +131,10 @@ class StepJudge {
       const std::int64_t head = row % expected.heads;
       const std::size_t r = static_cast<std::size_t>(row);
       seen.settled_lse |= !std::isinf(expected.lse_bound[r]);
-      seen.lse_of_bound = std::max(
-          seen.lse_of_bound,
-          oracle::LseOfBound(expected.lse[r], expected.lse_bound[r],
-                             rows.Lse(row)));
+      seen.lse_of_bound =
+          std::max(seen.lse_of_bound,
+                   oracle::LseOfBound(expected.lse[r], expected.lse_bound[r],
+                                      rows.Lse(row)));
       if (!rows.LseMatches(expected, row) && wrong_lse_++ == 0) {
         first_lse_ = absl::StrFormat(
             "lse[%d, %d]: expected %s, got %.9g", query, head,

@@ -39,7 +39,7 @@ MLAFUZZ_ORACLE_CODE inline double QuantisedQuery(double q, double scale) {
 // What is known of a query's columns.
 struct QueryFacts {
   int nonzero = 0;
-  double magnitude = 0;  // sum of |q|, radii included
+  double magnitude = 0;        // sum of |q|, radii included
   double granule = kInfinity;  // see RowFacts
 
   MLAFUZZ_ORACLE_CODE void Add(double x, double radius) {
@@ -54,8 +54,8 @@ struct QueryFacts {
     }
     // The lowest fraction bit in sight. 2^least is a normal fp64 number for
     // every bf16.
-    const std::uint64_t fraction =
-        (bits & 0xfffffffffffffu) | std::uint64_t{1} << 52;
+    const std::uint64_t fraction = (bits & 0xfffffffffffffu) | std::uint64_t{1}
+                                                                   << 52;
     const int least = exponent - 1075 + std::countr_zero(fraction);
     granule = Min(granule, PowerOfTwo(least));
   }
@@ -159,8 +159,8 @@ MLAFUZZ_ORACLE_CODE inline LogitRules LogitRulesOf(const ArithmeticRules& rules,
 }
 
 // Of sums over known terms: `exact` in fp64, `centre` as simulated (the same
-// where nothing is), `inputs` what the inputs' own radii bring in. The logit and
-// |computed - logit|; a radius of infinity: anything.
+// where nothing is), `inputs` what the inputs' own radii bring in. The logit
+// and |computed - logit|; a radius of infinity: anything.
 MLAFUZZ_ORACLE_CODE inline Bounded LogitOf(
     const LogitRules& logit, const ErrorModel& errors, double sum_error,
     const QueryFacts& query, const RowFacts& row, const DotSums& exact,
@@ -173,8 +173,8 @@ MLAFUZZ_ORACLE_CODE inline Bounded LogitOf(
   double e = exact.magnitude * sum_error + std::fabs(centre - exact.sum);
   // Lattice: all partial sums are short integers of one unit.
   const double unit = query.granule * row.granule;
-  if (unit > 0 && exact.magnitude <=
-                      unit * PowerOfTwo(errors.ExactBits(logit.fp8))) {
+  if (unit > 0 &&
+      exact.magnitude <= unit * PowerOfTwo(errors.ExactBits(logit.fp8))) {
     e = 0;
   } else {
     e += query.nonzero * errors.Tiny() * row.growth;

@@ -55,7 +55,8 @@ void MergeSplits(const Contract& contract, bool plan_known, const Sink& sink,
   MergeState state;
   Merge merge(arithmetic, rules, plan_known, sink, static_cast<int>(n),
               weight.data(), &state);
-  merge.Begin([&](int i) -> const SplitSummary& { return (*parts)[i].summary; });
+  merge.Begin(
+      [&](int i) -> const SplitSummary& { return (*parts)[i].summary; });
   std::vector<Bounded> column(n);
   for (int c = 0; c < kLatent; ++c) {
     for (std::size_t i = 0; i < n; ++i) {

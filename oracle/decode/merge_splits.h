@@ -25,8 +25,8 @@ MLAFUZZ_ORACLE_CODE inline Sink SinkOfValue(double value) {
 }
 
 // The LSE of a head whose lanes are all masked; a radius of infinity: anything.
-// Its output is zeros unless the sink is NaN and part of the LSE: then it may be
-// anything.
+// Its output is zeros unless the sink is NaN and part of the LSE: then it may
+// be anything.
 MLAFUZZ_ORACLE_CODE inline Bounded EmptyRowLse(const ResultRules& rules,
                                                const Sink& sink) {
   if (rules.empty_row == ResultRules::EmptyRow::kZeroAndPlusInf) {
@@ -127,7 +127,8 @@ class Merge {
       const double lse_radius = lse[i].radius;
       weight_[i] = {Exp2(x), 0};
       if (merged() || !plan_known_) {
-        const double d = lse_radius + Gamma(2) * (std::fabs(x) + std::fabs(top));
+        const double d =
+            lse_radius + Gamma(2) * (std::fabs(x) + std::fabs(top));
         const double relative = Exp2Radius(d) + errors_.Exp2(x) + Gamma(3);
         weight_[i].radius = weight_[i].value * relative +
                             (x - d < -126 ? 2 * errors_.Tiny() : 0);
@@ -157,7 +158,7 @@ class Merge {
       } else if (std::isnan(o.value)) {
         // A split whose weight vanishes may be skipped.
         (weight_[i].value - weight_[i].radius > 2 * kFp32MinNormal ? nan
-                                                                  : open) =
+                                                                   : open) =
             true;
       }
       sum += weight_[i].value * o.value;

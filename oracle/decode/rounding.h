@@ -12,7 +12,8 @@ namespace mlafuzz::oracle {
 
 // A real number rounded once, to nearest even, to `bits` significant bits with
 // the least normal exponent `min_exponent`; finite values only, no upper limit.
-MLAFUZZ_ORACLE_CODE inline double RoundTo(double x, int bits, int min_exponent) {
+MLAFUZZ_ORACLE_CODE inline double RoundTo(double x, int bits,
+                                          int min_exponent) {
   const int field =
       static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
   // Zero, not finite, or so large that it is the same to any user of this.

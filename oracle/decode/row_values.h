@@ -107,8 +107,8 @@ MLAFUZZ_ORACLE_CODE inline void AddTile(const ValueRules& rules,
 MLAFUZZ_ORACLE_CODE inline bool HasGranule(const ValueRules& rules,
                                            float scale) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(scale) & 0x7fffffff;
-  return rules.codes || (bits >= 0x00800000 && bits < 0x7f800000 &&
-                         (bits & 0x7fffff) == 0);
+  return rules.codes ||
+         (bits >= 0x00800000 && bits < 0x7f800000 && (bits & 0x7fffff) == 0);
 }
 // `units`: the magnitudes of a tile's codes over 2^-9, or-ed; NaN counts as 0.
 MLAFUZZ_ORACLE_CODE inline void AddGranule(const ValueRules& rules,
@@ -116,8 +116,8 @@ MLAFUZZ_ORACLE_CODE inline void AddGranule(const ValueRules& rules,
                                            RowFacts* facts) {
   if (units == 0) return;
   const double one = rules.codes ? 1.0 : std::fabs(scale);
-  facts->granule =
-      Min(facts->granule, kLeastCode * one * PowerOfTwo(std::countr_zero(units)));
+  facts->granule = Min(facts->granule,
+                       kLeastCode * one * PowerOfTwo(std::countr_zero(units)));
 }
 
 // What a scale says of its row, slow or not.
@@ -141,8 +141,8 @@ class RopeFacts {
     const int exponent = word >> 7 & 0xff;
     const unsigned fraction = (word & 0x7f) | (exponent != 0 ? 0x80u : 0u);
     if (fraction == 0) return;
-    const int least = (exponent == 0 ? 1 : exponent) - 127 - 7 +
-                      std::countr_zero(fraction);
+    const int least =
+        (exponent == 0 ? 1 : exponent) - 127 - 7 + std::countr_zero(fraction);
     if (least < least_) least_ = least;
   }
 

@@ -111,8 +111,8 @@ QueryShape QueryShapeOf(const DecodeContract& contract, const RowLayout& layout,
       .columns = beyond && (tail || q.shape[2] >= kQueryColumns) ? kQueryColumns
                                                                  : kLatent,
       // Back from the end of the latent.
-      .back = tail && rule == DecodeContract::NOPE_TAIL_MEETS_QUERY_END ? kRope
-                                                                        : 0,
+      .back =
+          tail && rule == DecodeContract::NOPE_TAIL_MEETS_QUERY_END ? kRope : 0,
   };
 }
 
@@ -228,8 +228,8 @@ void ComputeScores(const Contract& contract, const Caches& caches,
             logit.mma_bits == 0
                 ? exact.sum
                 : MmaDot(
-                      head.value, [key](int c) { return key[c]; },
-                      head.columns, logit.mma_bits);
+                      head.value, [key](int c) { return key[c]; }, head.columns,
+                      logit.mma_bits);
         double inputs = 0;
         if (facts.has_radius) {
           inputs += RadiusSum(head.value, rows->radius[at + i], kLatent);

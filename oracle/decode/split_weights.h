@@ -74,7 +74,7 @@ struct SplitRoom {
   double* weight;  // [tiles][stride], as the weights meet V
   double* radius;  // alike: every error of the sum proportional to |V|
   std::int64_t stride;
-  char* alive;  // weights that are certainly not zero
+  char* alive;    // weights that are certainly not zero
   double* reach;  // [kMaxTiles], see SplitWeights
   double* p;
   WeightError* error;
@@ -98,7 +98,10 @@ class SplitSimulation {
   MLAFUZZ_ORACLE_CODE SplitSimulation(const ArithmeticRules& rules,
                                       const SplitKeys& split,
                                       const SplitRoom& room, SplitState* state)
-      : rules_(rules), errors_(rules), split_(split), room_(room),
+      : rules_(rules),
+        errors_(rules),
+        split_(split),
+        room_(room),
         state_(*state) {}
 
   MLAFUZZ_ORACLE_CODE int count() const {
@@ -217,8 +220,7 @@ class SplitSimulation {
         errors_.Exp2(0) + Gamma(4);
     const double partial =
         rules_.partials == ArithmeticRules::Partials::kFp32 ? kU32 : kUBf16;
-    return Both(factor,
-                Both(2 * weight + Gamma(keys) + kDivideError, partial));
+    return Both(factor, Both(2 * weight + Gamma(keys) + kDivideError, partial));
   }
   MLAFUZZ_ORACLE_CODE void Widen(double factor, int at) {
     for (int t = 0; t < split_.tiles; ++t) {
@@ -281,9 +283,8 @@ class SplitSimulation {
     }
     state_.blocks = count;
     state_.summary.m = m;
-    state_.rescales = split_.known
-                          ? count - 1
-                          : split_.keys.end - split_.keys.first - 1;
+    state_.rescales =
+        split_.known ? count - 1 : split_.keys.end - split_.keys.first - 1;
     double chain = 0;
     for (int b = count - 1; b >= 0; --b) {
       SoftmaxBlock& block = room_.blocks[b];
@@ -438,7 +439,7 @@ class SplitSimulation {
     if (!two_pass()) {
       return {first, settled ? 0
                              : Max(RoundE4m3(x + spread) - first,
-                                        first - RoundE4m3(x - spread))};
+                                   first - RoundE4m3(x - spread))};
     }
     const double rest = x - first;
     const double value = first + RoundE4m3(rest);
@@ -448,10 +449,8 @@ class SplitSimulation {
     // Either choice of the first leaves a rest of half a step, which the second
     // renders to 2^-4 of itself or half a subnormal step.
     const double size = std::fabs(x) + spread;
-    const double most =
-        kUE4m3 * size + 0x1p-10 + spread + Max(0.0, size - 448);
-    return {value, std::fabs(value - x) + spread +
-                       Max(kUE4m3 * most, 0x1p-10)};
+    const double most = kUE4m3 * size + 0x1p-10 + spread + Max(0.0, size - 448);
+    return {value, std::fabs(value - x) + spread + Max(kUE4m3 * most, 0x1p-10)};
   }
 
   // E4M3 of x by some step that is not known: relative to the largest weight of

@@ -9,8 +9,8 @@
 
 namespace mlafuzz::oracle {
 
-// A call of decodes to be judged, and how its plan lies in one stretch of bytes:
-// queries, keys, blocks, splits, each from a multiple of 16 on.
+// A call of decodes to be judged, and how its plan lies in one stretch of
+// bytes: queries, keys, blocks, splits, each from a multiple of 16 on.
 struct DecodeCall {
   DecodeRules rules;
   DecodeMost most;
@@ -24,7 +24,8 @@ struct DecodeCall {
     return std::uint64_t{queries} * static_cast<std::uint64_t>(rules.heads);
   }
 
-  MLAFUZZ_ORACLE_CODE static constexpr std::uint64_t After(std::uint64_t at, std::uint64_t bytes) {
+  MLAFUZZ_ORACLE_CODE static constexpr std::uint64_t After(
+      std::uint64_t at, std::uint64_t bytes) {
     return (at + bytes + 15) / 16 * 16;
   }
   MLAFUZZ_ORACLE_CODE std::uint64_t keys_at() const {

@@ -41,8 +41,7 @@ std::optional<DecodeRules> DecodeRulesOf(const Contract& contract,
       std::bit_cast<float>(step.step->decode().softmax_scale_bits());
   if (arithmetic.query == ArithmeticRules::Query::kUnknown ||
       arithmetic.dequantised == ArithmeticRules::Dequantised::kUnknown ||
-      !(scale >= static_cast<float>(kFp32MinNormal)) ||
-      !std::isfinite(scale)) {
+      !(scale >= static_cast<float>(kFp32MinNormal)) || !std::isfinite(scale)) {
     return std::nullopt;
   }
   const Dequantiser keys = KeyDequantiser(contract, layout, {});
@@ -96,9 +95,8 @@ bool DecodePlan::Add(const Contract& contract, const DecodeRules& rules,
   };
   for (std::int64_t n = 0; n < q.shape[0]; ++n) {
     const KeyPlan plan = PlanKeys(contract, pool, step, n, {});
-    const bool outside =
-        std::any_of(plan.keys.begin(), plan.keys.end(),
-                    [](const Key& key) { return key.at < 0; });
+    const bool outside = std::any_of(plan.keys.begin(), plan.keys.end(),
+                                     [](const Key& key) { return key.at < 0; });
     if (outside || LeadingNanOf(contract.decode(), plan) != LeadingNan::kNo) {
       queries.resize(had_queries);
       keys.resize(had_keys);
@@ -110,10 +108,10 @@ bool DecodePlan::Add(const Contract& contract, const DecodeRules& rules,
     query = {
         .q = place.q,
         .q_elements = place.q_elements,
-        .out = place.out + 2 * static_cast<std::uint64_t>(
-                                   n * rules.out_strides[0]),
-        .lse = place.lse + 4 * static_cast<std::uint64_t>(
-                                   n * rules.lse_strides[0]),
+        .out = place.out +
+               2 * static_cast<std::uint64_t>(n * rules.out_strides[0]),
+        .lse = place.lse +
+               4 * static_cast<std::uint64_t>(n * rules.lse_strides[0]),
         .number = n,
         .first_key = static_cast<std::uint32_t>(keys.size()),
         .keys = static_cast<std::uint32_t>(plan.keys.size()),

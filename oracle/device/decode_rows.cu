@@ -61,8 +61,9 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-cudaError_t DecodeRooms(int device, std::uint64_t rows, std::uint64_t room_bytes,
-                        std::uint64_t most_bytes, std::uint64_t* rooms) {
+cudaError_t DecodeRooms(int device, std::uint64_t rows,
+                        std::uint64_t room_bytes, std::uint64_t most_bytes,
+                        std::uint64_t* rooms) {
   int processors = 0, blocks = 0;
   cudaError_t error = cudaDeviceGetAttribute(
       &processors, cudaDevAttrMultiProcessorCount, device);
@@ -71,8 +72,8 @@ cudaError_t DecodeRooms(int device, std::uint64_t rows, std::uint64_t room_bytes
         &blocks, DecodeRowsKernel, kThreads, 0);
   }
   if (error != cudaSuccess) return error;
-  const std::uint64_t at_once =
-      static_cast<std::uint64_t>(processors) * static_cast<std::uint64_t>(blocks);
+  const std::uint64_t at_once = static_cast<std::uint64_t>(processors) *
+                                static_cast<std::uint64_t>(blocks);
   *rooms = std::max<std::uint64_t>(
       1, std::min({rows, at_once, most_bytes / room_bytes}));
   return cudaSuccess;

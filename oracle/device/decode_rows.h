@@ -18,8 +18,8 @@
 #include "oracle/device/write_rows.h"
 
 // What a decode must return, worked out where its tensors are, and whether what
-// it returned is that. Every formula is the one ExpectDecode() uses, in the same
-// order of operations, so that values and bounds have the same bits:
+// it returned is that. Every formula is the one ExpectDecode() uses, in the
+// same order of operations, so that values and bounds have the same bits:
 // device/decode_rows_test.cc holds that. What ExpectDecode() has to say beyond
 // finite values of normal range is left to it: such a row is not told.
 namespace mlafuzz::oracle {
@@ -107,8 +107,8 @@ class DecodeRow {
       return ReadByteScale(side, *TokenAt(key, rules_.scales_at + tile));
     }
     const std::uint8_t* at = TokenAt(key, rules_.scales_at + 4 * tile);
-    return ReadFp32Scale(side.scale, Load16(at) | std::uint32_t{Load16(at + 2)}
-                                                      << 16);
+    return ReadFp32Scale(side.scale,
+                         Load16(at) | std::uint32_t{Load16(at + 2)} << 16);
   }
 
   // As Dequantiser::Row() of a row none of whose tiles is slow; else nothing is
@@ -166,9 +166,8 @@ class DecodeRow {
           ScaleOf(rules_.value_side, key, t);
     }
     RowFacts facts =
-        FactsOf(rules_.key_values, key, /*own_rope=*/true, [&](int t) {
-          return ScaleOf(rules_.key_side, key, t);
-        });
+        FactsOf(rules_.key_values, key, /*own_rope=*/true,
+                [&](int t) { return ScaleOf(rules_.key_side, key, t); });
     if (rules_.query_columns > kLatent) {
       const RowFacts rope = RopeOf(key, facts.granule != 0);
       facts.granule = Min(facts.granule, rope.granule);
@@ -176,9 +175,8 @@ class DecodeRow {
     }
     room_.key_facts[j] = facts;
     room_.value_facts[j] =
-        FactsOf(rules_.values, key, rules_.reads_rope, [&](int t) {
-          return room_.value_scales[j * kMaxTiles + t];
-        });
+        FactsOf(rules_.values, key, rules_.reads_rope,
+                [&](int t) { return room_.value_scales[j * kMaxTiles + t]; });
   }
 
   // The row that masked lanes read leaves no trace if all is finite in it.
@@ -201,13 +199,12 @@ class DecodeRow {
                                    int c, float scale, bool rope) const {
     const int from = rules_.rope_column();
     if (c >= from) {
-      return rope ? Bf16FromBits(Load16(
-                        TokenAt(key, rules_.rope_at + 2 * (c - from))))
+      return rope ? Bf16FromBits(
+                        Load16(TokenAt(key, rules_.rope_at + 2 * (c - from))))
                   : 0.0f;
     }
-    return DequantisedValue(side,
-                            E4m3FromCode(*TokenAt(key, rules_.codes_at + c)),
-                            scale);
+    return DequantisedValue(
+        side, E4m3FromCode(*TokenAt(key, rules_.codes_at + c)), scale);
   }
   MLAFUZZ_ORACLE_CODE double KeyValue(int j, int c) const {
     const int tile = c < kLatent ? c / rules_.tile_columns : 0;
@@ -225,8 +222,8 @@ class DecodeRow {
 
   MLAFUZZ_ORACLE_CODE void ReadQuery(int i) {
     const int column = i < kLatent ? i : i - rules_.query_back;
-    const std::int64_t at = query_.number * rules_.q_strides[0] +
-                            head_ * rules_.q_strides[1];
+    const std::int64_t at =
+        query_.number * rules_.q_strides[0] + head_ * rules_.q_strides[1];
     const std::int64_t element = column < rules_.q_width
                                      ? at + column * rules_.q_strides[2]
                                      : at + column;
@@ -274,9 +271,8 @@ class DecodeRow {
             : MmaDot(
                   shared_.query, [&](int c) { return KeyValue(j, c); },
                   rules_.query_columns, rules_.logit.mma_bits);
-    const Bounded t =
-        LogitOf(rules_.logit, errors, sum_error, shared_.facts,
-                room_.key_facts[j], exact, centre, /*inputs=*/0);
+    const Bounded t = LogitOf(rules_.logit, errors, sum_error, shared_.facts,
+                              room_.key_facts[j], exact, centre, /*inputs=*/0);
     room_.t[j] = t.value;
     room_.dt[j] = t.radius;
   }
@@ -345,9 +341,8 @@ class DecodeRow {
 
   MLAFUZZ_ORACLE_CODE Bounded ColumnOf(const DecodeSplit& of, int c,
                                        double tiny) const {
-    const std::int64_t tile = rules_.arithmetic.scale_in_weights()
-                                  ? c / rules_.tile_columns
-                                  : 0;
+    const std::int64_t tile =
+        rules_.arithmetic.scale_in_weights() ? c / rules_.tile_columns : 0;
     const double* const w = room_.split.weight + tile * room_.split.stride;
     const double* const r = room_.split.radius + tile * room_.split.stride;
     const int first = of.keys.first, count = of.keys.end - of.keys.first;
@@ -367,8 +362,8 @@ class DecodeRow {
   MLAFUZZ_ORACLE_CODE Sink SinkOfHead() const {
     if (rules_.sinks == DecodeRules::kNoSinks) return {};
     const std::uint8_t* const at = memory_ + rules_.sinks + 4 * head_;
-    return SinkOfValue(std::bit_cast<float>(
-        Load16(at) | std::uint32_t{Load16(at + 2)} << 16));
+    return SinkOfValue(
+        std::bit_cast<float>(Load16(at) | std::uint32_t{Load16(at + 2)} << 16));
   }
 
   // False: not told.
@@ -411,14 +406,13 @@ class DecodeRow {
     Merge merge(rules_.arithmetic, rules_.result, query_.known, sink, parts,
                 room_.split_weights, &shared_.merge);
     team_.One([&] {
-      merge.Begin([&](int i) -> const SplitSummary& {
-        return room_.summaries[i];
-      });
+      merge.Begin(
+          [&](int i) -> const SplitSummary& { return room_.summaries[i]; });
       shared_.lse = merge.Lse();
     });
     team_.For(kLatent, [&](int c) {
-      room_.out[c] = merge.Column(
-          [&](int i) { return room_.parts[i * kLatent + c]; });
+      room_.out[c] =
+          merge.Column([&](int i) { return room_.parts[i * kLatent + c]; });
     });
     return true;
   }
@@ -455,8 +449,8 @@ class DecodeRow {
     const std::uint8_t* const at =
         left_ + query_.lse +
         4 * static_cast<std::uint64_t>(head_ * rules_.lse_strides[1]);
-    const float lse = std::bit_cast<float>(
-        Load16(at) | std::uint32_t{Load16(at + 2)} << 16);
+    const float lse =
+        std::bit_cast<float>(Load16(at) | std::uint32_t{Load16(at + 2)} << 16);
     const Bounded& expected = shared_.lse;
     told->within =
         shared_.told != 0 && LseMatches(expected.value, expected.radius, lse)

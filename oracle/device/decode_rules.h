@@ -49,7 +49,9 @@ struct DecodeRules {
   std::uint64_t sinks;
   static constexpr std::uint64_t kNoSinks = ~std::uint64_t{0};
 
-  MLAFUZZ_ORACLE_CODE std::int32_t rope_column() const { return tile_columns * scaled; }
+  MLAFUZZ_ORACLE_CODE std::int32_t rope_column() const {
+    return tile_columns * scaled;
+  }
 };
 
 // A row of the cache.

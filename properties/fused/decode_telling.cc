@@ -108,8 +108,7 @@ absl::Status DecodeTelling::Tell() {
   if (call.rows() == 0) return absl::OkStatus();
   auto bytes = context_.memory.Plan(call.plan_bytes());
   if (!bytes.ok()) return bytes.status();
-  auto answers =
-      context_.memory.Told(call.rows() * sizeof(oracle::DecodeTold));
+  auto answers = context_.memory.Told(call.rows() * sizeof(oracle::DecodeTold));
   if (!answers.ok()) return answers.status();
   ForEach(plans_.size(), context_.threads, [&](std::size_t m) {
     oracle::DecodePlan& plan = plans_[m];

@@ -16,8 +16,8 @@
 namespace mlafuzz {
 
 // What the device says of the decodes that one step of a shared call made: of
-// which members all outputs are within their bounds. It fails none: what it does
-// not pass is the host's to judge.
+// which members all outputs are within their bounds. It fails none: what it
+// does not pass is the host's to judge.
 class DecodeTelling {
  public:
   // The most that working out one row may take on the device; members with a

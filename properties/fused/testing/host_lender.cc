@@ -160,8 +160,8 @@ int Judge(void* self, const void* data, size_t size) {
   oracle::DecodeRoom room;
   std::vector<char> scratch(oracle::LayRoom(call.most, nullptr, &room));
   oracle::LayRoom(call.most, scratch.data(), &room);
-  auto* const told = reinterpret_cast<oracle::DecodeTold*>(
-      lender.hosts[kMlafuzzTold].data());
+  auto* const told =
+      reinterpret_cast<oracle::DecodeTold*>(lender.hosts[kMlafuzzTold].data());
   const auto heads = static_cast<uint64_t>(call.rules.heads);
   const auto shared = std::make_unique<oracle::DecodeShared>();
   const OneThread team;
