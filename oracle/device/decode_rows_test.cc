@@ -123,6 +123,7 @@ std::uint16_t WordOf(double x) {
 
 struct Counts {
   std::int64_t rows = 0;
+  std::int64_t settled = 0;  // rows of which the contract leaves no LSE open
   std::int64_t told = 0;
   std::int64_t passed_at_edges = 0;
 };
@@ -147,6 +148,7 @@ void Compare(const std::string& name, const Contract& contract, Draws& draw,
     }
     // fp32 holds no middle of a narrow interval; then the row is not told.
     rows.SetLse(row, static_cast<float>(expected.lse[r]));
+    counts->settled += std::isinf(expected.lse_bound[r]) ? 0 : 1;
     const DecodeTold told = rows.Run(row);
     if (told.within == 0) continue;
     ++counts->told;
@@ -244,7 +246,7 @@ TEST(DecodeRows, OrdinaryRowsAreTold) {
     for (int i = 0; i < 8; ++i) {
       Case c = DrawDecode(party.layout, 64, draw);
       c.mutable_pool()->mutable_fill()->set_kind(Fill::FINITE_ROWS);
-      c.mutable_pool()->mutable_fill()->set_scales(Fill::ARBITRARY);
+      c.mutable_pool()->mutable_fill()->set_scales(Fill::POWERS_OF_TWO);
       Decode& d = *c.mutable_steps(0)->mutable_decode();
       d.mutable_q()->set_pattern(Values::NORMAL_RANGE);
       d.set_softmax_scale_bits(Bits(0.0625f));
@@ -254,7 +256,8 @@ TEST(DecodeRows, OrdinaryRowsAreTold) {
       Compare(party.name, party.contract, draw, c, &counts);
       if (HasFatalFailure()) return;
     }
-    EXPECT_EQ(counts.told, counts.rows) << party.name;
+    EXPECT_EQ(counts.told, counts.settled) << party.name;
+    EXPECT_GT(counts.settled, 0) << party.name;
   }
 }
 
