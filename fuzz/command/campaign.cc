@@ -131,7 +131,12 @@ absl::Status ReadDevices(const Arguments& arguments, CampaignOptions* options) {
 // Cases are taken apart by what comes back of a call: none must end the
 // process that does so.
 absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
-  if (!arguments.Has("fuse")) return absl::OkStatus();
+  options->judge_twice = arguments.Has("judge-twice");
+  if (!arguments.Has("fuse")) {
+    if (!options->judge_twice) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--judge-twice is of cases that share calls; add --fuse=N");
+  }
   const auto fuse = arguments.Number("fuse", 0);
   if (!fuse.ok()) return fuse.status();
   if (*fuse < 2 || *fuse > kMostFused) {
@@ -219,6 +224,9 @@ Command CampaignCommand() {
   flags.push_back({"fuse", "N",
                    "N cases at a time, in one call where they may share it "
                    "(docs/fused.md)"});
+  flags.push_back({"judge-twice", nullptr,
+                   "with --fuse on a GPU: what the device passes is judged by "
+                   "the host as well"});
   for (const Flag& flag : ChangedSinceFlags()) flags.push_back(flag);
   return {"campaign", "", "fuzz kernels; report what is found",
           WithTargetFlags(flags), Run};

@@ -87,6 +87,10 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
     Session& session_of = *mode->session_;
     FusedOptions options;
     options.most_cases = request.fuse();
+    options.judge_twice = request.judge_twice();
+    options.log = [](const std::string& line) {
+      std::fprintf(stderr, "%s\n", line.c_str());
+    };
     options.relations = &Session::CampaignOptions;
     options.progress = [&status] { status.Add(status.heartbeat); };
     if (auto* executor =

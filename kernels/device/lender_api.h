@@ -27,6 +27,7 @@ typedef struct MlafuzzDifferences {
 // Of the seconds since the last call of times().
 typedef struct MlafuzzLenderTimes {
   double bring;
+  double refer;
   double compare;
   double judge;
   double fetch;
@@ -75,6 +76,10 @@ enum {
 enum {
   // An oracle::WriteCall and an oracle::WriteRow a token.
   kMlafuzzWriteRows = 0,
+  // An oracle::GatherCall and an oracle::GatherSource a row of dst.
+  kMlafuzzGatherRows = 1,
+  // An oracle::ConvertCall; nothing more of a row.
+  kMlafuzzConvertRows = 2,
   kMlafuzzWorks
 };
 

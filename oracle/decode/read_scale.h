@@ -51,7 +51,7 @@ MLAFUZZ_ORACLE_CODE inline ReadScale ReadFp32Scale(SideRules::Scale rule,
       return {std::bit_cast<float>(floor + (up ? 0x00800000u : 0u))};
     }
     case SideRules::Scale::kBf16:
-      return {Bf16FromBits(Bf16BitsOf<Rounding::kNearestEven>(scale))};
+      return {Bf16FromBits(Bf16BitsOf(scale, Rounding::kNearestEven))};
     case SideRules::Scale::kOne:
       return {1.0f};
     default:
@@ -63,14 +63,7 @@ MLAFUZZ_ORACLE_CODE inline ReadScale ReadFp32Scale(SideRules::Scale rule,
 MLAFUZZ_ORACLE_CODE inline ReadScale ReadByteScale(const SideRules& side,
                                                    std::uint8_t stored) {
   if (side.scale == SideRules::Scale::kOne) return {1.0f};
-  if (stored == 0) {
-    return {side.zero_is_zero ? 0.0f : std::bit_cast<float>(0x00400000u)};
-  }
-  if (stored == 255) {
-    return {side.last_is_inf ? std::numeric_limits<float>::infinity()
-                             : std::numeric_limits<float>::quiet_NaN()};
-  }
-  return {std::bit_cast<float>(std::uint32_t{stored} << 23)};
+  return {Ue8m0FromByte(stored, side.zero_is_zero, side.last_is_inf)};
 }
 
 }  // namespace mlafuzz::oracle

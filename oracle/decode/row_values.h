@@ -93,7 +93,7 @@ MLAFUZZ_ORACLE_CODE inline void AddTile(const ValueRules& rules,
                                         RowFacts* facts) {
   // Values grow with the code's magnitude, and NaN has the largest. A bf16 may
   // be rounded up by 2^-8 of itself.
-  const double largest = E4m3Magnitude(most) *
+  const double largest = E4m3ToFloat(most, E4m3Reading::kFn) *
                          (rules.codes ? 1.0 : std::fabs(scale) * (1 + kUBf16));
   if (largest < kFp32Max) {
     facts->largest = Max(facts->largest, largest);

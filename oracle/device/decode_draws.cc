@@ -54,9 +54,9 @@ Case DrawDecode(Layout layout, std::uint32_t most_keys, Draws& draw) {
   }
   if (draw(3) == 0) {
     for (std::uint32_t i = 0; i < d.heads(); ++i) {
-      d.add_sink_bits(Bits(OneOf({0.0f, 3.0f, -2.0f, 30.0f, -80.0f, 1e5f,
-                                  INFINITY, -INFINITY, NAN},
-                                 draw)));
+      d.add_sink_bits(Bits(OneOf(
+          {0.0f, 3.0f, -2.0f, 30.0f, -80.0f, 1e5f, INFINITY, -INFINITY, NAN},
+          draw)));
     }
   }
   if (draw(3) == 0) d.set_splits(1 + draw(5));

@@ -204,7 +204,8 @@ class DecodeRow {
                   : 0.0f;
     }
     return DequantisedValue(
-        side, E4m3FromCode(*TokenAt(key, rules_.codes_at + c)), scale);
+        side, E4m3ToFloat(*TokenAt(key, rules_.codes_at + c), E4m3Reading::kFn),
+        scale);
   }
   MLAFUZZ_ORACLE_CODE double KeyValue(int j, int c) const {
     const int tile = c < kLatent ? c / rules_.tile_columns : 0;

@@ -118,7 +118,7 @@ class Rows {
 };
 
 std::uint16_t WordOf(double x) {
-  return Bf16BitsOf<Rounding::kNearestEven>(static_cast<float>(x));
+  return Bf16BitsOf(static_cast<float>(x), Rounding::kNearestEven);
 }
 
 struct Counts {

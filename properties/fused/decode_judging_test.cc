@@ -176,10 +176,11 @@ class Family {
           steps = static_cast<int>(draw(3));
         }
         const auto word = static_cast<std::uint16_t>(
-            oracle::Bf16BitsOf<oracle::Rounding::kNearestEven>(
-                static_cast<float>(value)) +
+            oracle::Bf16BitsOf(static_cast<float>(value),
+                               oracle::Rounding::kNearestEven) +
             steps);
-        right &= DecodeOutMatches(expected, static_cast<std::int64_t>(at), word);
+        right &=
+            DecodeOutMatches(expected, static_cast<std::int64_t>(at), word);
         std::memcpy(bytes_ + places_[i].out +
                         2 * (query * out.strides[0] + head * out.strides[1] +
                              c * out.strides[2]),
@@ -238,11 +239,10 @@ class Family {
     const OneThread team;
     const auto heads = static_cast<std::uint64_t>(call_.rules.heads);
     DecodeTold told;
-    oracle::DecodeRow<OneThread>(team, call_.rules, bytes_, bytes_,
-                                 plan_.queries[row / heads],
-                                 static_cast<int>(row % heads),
-                                 plan_.keys.data(), plan_.blocks.data(),
-                                 plan_.splits.data(), room, &shared)
+    oracle::DecodeRow<OneThread>(
+        team, call_.rules, bytes_, bytes_, plan_.queries[row / heads],
+        static_cast<int>(row % heads), plan_.keys.data(), plan_.blocks.data(),
+        plan_.splits.data(), room, &shared)
         .Run(/*with_checksum=*/true, &told);
     return told;
   }
@@ -324,7 +324,8 @@ TEST(DecodeJudging, DeviceAndHostSayTheSame) {
     if (HasFatalFailure()) return;
   }
   std::printf(
-      "%lu cases, %lu rows: %lu worked out on the device, %lu passed there; the "
+      "%lu cases, %lu rows: %lu worked out on the device, %lu passed there; "
+      "the "
       "host passes %lu of the cases; %.3f s of the device\n",
       static_cast<unsigned long>(counts.cases),
       static_cast<unsigned long>(counts.rows),

@@ -104,7 +104,7 @@ class FusedCase {
     std::size_t row_bytes = 0;
     std::size_t size = 0;
   };
-  void Stack(std::size_t number, std::size_t at);
+  void Stack();
   // Member `m`'s bytes of a tensor, and the gap behind them.
   void LayRows(std::size_t number, std::size_t at, std::size_t m,
                std::uint8_t* data) const;

@@ -9,6 +9,7 @@
 #include "corpus/codec.h"
 #include "oracle/judge.h"
 #include "properties/fused/for_each.h"
+#include "properties/fused/judge_twice.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -82,6 +83,7 @@ class Batch {
         only_alone_(alone),
         results_(results),
         states_(images_.size()) {
+    if (options_.lent != nullptr) options_.lent->KeepAll(options_.judge_twice);
     results_.clear();
     results_.resize(images_.size());
   }
@@ -197,11 +199,21 @@ class Batch {
       auto lent = options_.lent->Run(fused, contracts_, options_.threads);
       if (!lent.ok()) return lent.status();
       made = lent->why_not.empty();
+      if (!made) {
+        options_.log(absl::StrCat("a call of ", call.members.size(),
+                                  " cases on lent memory: ", lent->why_not));
+      }
       if (lent->as_expected) {
+        if (options_.judge_twice) {
+          absl::Status s =
+              JudgeTwice(fused, contracts_, *lent, options_.threads);
+          if (!s.ok()) return s;
+        }
         for (std::size_t m = 0; m < call.members.size(); ++m) {
           CaseResult& result = results_[call.members[m]].result;
           result.observation = std::move(lent->observations[m]);
-          result.checks = std::move(lent->checks[m]);
+          result.observation.steps.resize(fused.shape().steps.size());
+          result.checks = lent->ChecksOf(m);
           result.left_out = lent->left_out;
         }
         counts_.lent += call.members.size();
@@ -235,6 +247,9 @@ class Batch {
     if (!seen.ok()) {
       ++counts_.untold;
       call.untold = std::string(seen.status().message());
+      options_.log(
+          absl::StrCat("a call of ", call.members.size(),
+                       " cases, each of which now runs alone: ", call.untold));
       call.refused = refused;
       alone->insert(alone->end(), call.members.begin(), call.members.end());
       return absl::OkStatus();

@@ -27,6 +27,12 @@ struct FusedOptions {
   // Calls on memory that is lent to a GPU; null: bytes travel to the runner and
   // back.
   LentCalls* lent = nullptr;
+  // What the device passes is judged by the host, too: Check() is not OK where
+  // the two differ in anything.
+  bool judge_twice = false;
+  // A call that was not judged on lent memory, or whose members could not be
+  // told, and why.
+  std::function<void(const std::string&)> log = [](const std::string&) {};
   // Relations of cases that run alone.
   std::function<CheckOptions(const Case&)> relations = [](const Case&) {
     return CheckOptions();

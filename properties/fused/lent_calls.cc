@@ -33,6 +33,7 @@ absl::StatusOr<std::unique_ptr<LentCalls>> LentCalls::Create(
 void FillLeftOut(const Contracts& contracts, const CaseImage& image,
                  Observation* observation) {
   const std::vector<std::uint8_t>* before = &image.pool.bytes;
+  observation->steps.resize(image.steps.size());
   for (std::size_t step = 0; step < observation->steps.size(); ++step) {
     const Kernel kernel = image.steps[step].kernel;
     if (kernel == Kernel::kDecode) continue;
@@ -64,6 +65,7 @@ absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                   .times = times_,
                   .copied_bytes = copied_bytes_,
                   .decodes_passed = decodes_passed_,
+                  .keep_all = keep_all_,
                   .lost = lost_},
                  fused, contracts, threads)
       .Run();

@@ -42,16 +42,24 @@ class LentCalls {
     // then the members say nothing, and nothing else is set. Empty: it was
     // made.
     std::string why_not;
+    // With why_not: it was made.
+    bool made = false;
     // All members' bytes are what they must be; each has its checks. Those of
     // decodes, which the host looks at where the device did not pass them, can
     // fail.
     bool as_expected = false;
+    const std::vector<Check>& ChecksOf(std::size_t m) const {
+      return own_checks[m].empty() ? checks : own_checks[m];
+    }
+    // Of a member that has none of its own: cases of one FuseKey that are
+    // right, and had something to do, have the same.
+    std::vector<Check> checks;
+    std::vector<std::vector<Check>> own_checks;  // by member
+    // By member. Of what exact kernels left, if `left_out`, nothing: it was
+    // worked out on the device, and FillLeftOut() does so here.
     std::vector<Observation> observations;
-    std::vector<std::vector<Check>> checks;
-    // What exact kernels left was worked out on the device, and observations
-    // hold nothing of it: FillLeftOut() does.
     bool left_out = false;
-    // Else: what the call left, for FusedCase::Split().
+    // Else, and of KeepAll(): what the call left, for FusedCase::Split().
     Observation together;
   };
   // Not OK if the executor cannot go on. `threads` share what this process
@@ -59,10 +67,14 @@ class LentCalls {
   absl::StatusOr<Result> Run(const FusedCase& fused, const Contracts& contracts,
                              int threads);
 
+  // All that a call left is brought back, whether or not it is as expected.
+  void KeepAll(bool keep) { keep_all_ = keep; }
+
   struct Times {        // seconds, of all calls so far
     double lay = 0;     // inputs into pinned memory
     double expect = 0;  // what must come of them, and laying it
     double copy = 0;    // by the device's clock: to it, and comparing
+    double refer = 0;   // of `copy`: the oracle's work on the device
     double wait = 0;    // for both, and for the runner
     double judge = 0;
     double judge_on_device = 0;  // by its clock, of what is in `wait`
@@ -77,6 +89,7 @@ class LentCalls {
   const TargetSet& targets_;
   ForeignExecutor& executor_;
   std::unique_ptr<LentMemory> memory_;
+  bool keep_all_ = false;
   // Why it is of no further use; empty: it is.
   std::string lost_;
   Times times_;
@@ -84,7 +97,8 @@ class LentCalls {
   std::uint64_t decodes_passed_ = 0;
 };
 
-// Pools and outputs that exact kernels left of a case which is as expected.
+// Steps, pools and outputs that exact kernels left of a case which is as
+// expected.
 void FillLeftOut(const Contracts& contracts, const CaseImage& image,
                  Observation* observation);
 

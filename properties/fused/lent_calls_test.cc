@@ -1,148 +1,22 @@
 #include "properties/fused/lent_calls.h"
 
-#include <stdlib.h>
-#include <sys/mman.h>
-
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "corpus/codec.h"
-#include "fuzz/mutator/siblings.h"
 #include "gtest/gtest.h"
-#include "kernels/call_args.h"
-#include "kernels/executor.h"
-#include "oracle/validity.h"
-#include "properties/checker.h"
-#include "properties/generate.h"
+#include "properties/fused/judge_twice.h"
+#include "properties/fused/testing/fake_runner.h"
+#include "properties/fused/testing/families.h"
 
 // On memory that properties/fused/testing/host_lender.cc lends: what is lent,
 // and what is made of it, is the same on a GPU.
 namespace mlafuzz {
 namespace {
-
-constexpr std::uint64_t kLent = std::uint64_t{64} << 20;
-
-// Makes the calls in this process, on the lent memory, as a runner would.
-class FakeRunner : public ForeignExecutor {
- public:
-  ~FakeRunner() override {
-    if (memory_ != nullptr) munmap(memory_, bytes_);
-  }
-
-  absl::Status Run(const TargetSet& targets, absl::Span<const CaseImage> images,
-                   std::vector<Observation>* observations) override {
-    return host_->Run(targets, images, observations);
-  }
-  const std::array<std::uint64_t, kAllKernels.size()>& executions()
-      const override {
-    return host_->executions();
-  }
-  RunnerCounts counts() const override { return {}; }
-
-  void Lend(const LentMemory& memory, int /*device*/) override {
-    bytes_ = memory.bytes();
-    memory_ =
-        static_cast<std::uint8_t*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                                        MAP_SHARED, memory.descriptor(), 0));
-    ASSERT_NE(memory_, MAP_FAILED);
-  }
-
-  absl::Status CallLent(const TargetSet& targets, const LentCall& call,
-                        CallEnd* end) override {
-    const StepImage& step = call.image->steps[call.step];
-    std::vector<std::uint8_t*> data;
-    for (const LentCall::Place& place : call.tensors) {
-      data.push_back(memory_ + place.begin);
-    }
-    const CallResult result =
-        CallArgs(call.image->pool,
-                 memory_ + call.pool.begin + call.image->pool.offset, step,
-                 data, {kDLCPU, 0})
-            .Call(targets.For(step.kernel), {});
-    *end = {result.status, result.message};
-    if (after != nullptr) after(memory_, call);
-    return absl::OkStatus();
-  }
-
-  // What else happens to the lent memory.
-  std::function<void(std::uint8_t*, const LentCall&)> after;
-
- private:
-  std::unique_ptr<Executor> host_ = MakeHostExecutor();
-  std::uint8_t* memory_ = nullptr;
-  std::uint64_t bytes_ = 0;
-};
-
-struct Lent {
-  explicit Lent(const std::string& name) {
-    auto set = MakeTargetSet(name);
-    EXPECT_TRUE(set.ok()) << set.status();
-    targets = *std::move(set);
-    setenv("MLAFUZZ_CUDA_LENDER", "properties/fused/testing/host_lender.so", 1);
-    auto memory = LentMemory::Create(0, kLent);
-    EXPECT_TRUE(memory.ok()) << memory.status();
-    runner.Lend(**memory, 0);
-    calls = std::make_unique<LentCalls>(targets, runner, *std::move(memory));
-  }
-  Contracts contracts() { return CaseChecker(targets, runner).contracts(); }
-
-  TargetSet targets;
-  FakeRunner runner;
-  std::unique_ptr<LentCalls> calls;
-};
-
-// Cases by what may share a call.
-class Families {
- public:
-  Families(const Contracts& contracts, GeneratorOptions options,
-           int templates) {
-    for (int i = 0; i < templates; ++i) {
-      Choices choices(1 + static_cast<std::uint64_t>(i));
-      Case c = GenerateCase(choices, options);
-      for (Case& s : MakeSiblings(contracts, c, 7, choices, options).cases) {
-        Add(contracts, std::move(s));
-      }
-      Add(contracts, std::move(c));
-    }
-  }
-  std::vector<std::vector<const CaseImage*>> Calls() const {
-    std::vector<std::vector<const CaseImage*>> calls;
-    for (const auto& [key, members] : families_) {
-      if (members.size() > 1) calls.push_back(members);
-    }
-    return calls;
-  }
-
- private:
-  void Add(const Contracts& contracts, Case c) {
-    cases_.push_back(std::move(c));
-    auto image = BuildImage(cases_.back());
-    ASSERT_TRUE(image.ok()) << image.status();
-    const auto key = FuseKey(contracts, *image);
-    if (!key.ok()) return;
-    images_.push_back(*std::move(image));
-    families_[*key].push_back(&images_.back());
-  }
-
-  std::deque<Case> cases_;
-  std::deque<CaseImage> images_;
-  std::map<std::string, std::vector<const CaseImage*>> families_;
-};
-
-GeneratorOptions OptionsFor(const TargetSet& targets, Kernel kernel) {
-  GeneratorOptions options = {.writer = kernel == Kernel::kWriter,
-                              .gather = kernel == Kernel::kGather,
-                              .convert = kernel == Kernel::kConvert,
-                              .decode = kernel == Kernel::kDecode};
-  const Contract& contract = targets.For(kernel)->contract();
-  if (contract.layout() != LAYOUT_UNSPECIFIED) {
-    options.layout = contract.layout();
-  }
-  return options;
-}
 
 std::string Text(const std::vector<Check>& checks) {
   std::string text;
@@ -153,7 +27,7 @@ std::string Text(const std::vector<Check>& checks) {
   return text;
 }
 
-std::vector<Check> JudgedAlone(Lent& lent, const CaseImage& image) {
+std::vector<Check> JudgedAlone(LentOnHost& lent, const CaseImage& image) {
   std::vector<Observation> seen;
   EXPECT_TRUE(lent.runner.Run(lent.targets, {&image, 1}, &seen).ok());
   return Judge(lent.contracts(), image, seen.at(0));
@@ -167,7 +41,7 @@ TEST(LentCalls, SayWhatTheHostSays) {
   for (const char* name :
        {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4",
         "builtin:dsv4_1", "builtin:indexer"}) {
-    Lent lent(name);
+    LentOnHost lent(name);
     for (const Kernel kernel : kAllKernels) {
       if (lent.targets.For(kernel) == nullptr ||
           !lent.targets.For(kernel)->Implements(kernel)) {
@@ -183,7 +57,7 @@ TEST(LentCalls, SayWhatTheHostSays) {
         if (!result->why_not.empty()) continue;
         ASSERT_TRUE(result->as_expected) << name << " " << KernelName(kernel);
         for (std::size_t m = 0; m < members.size(); ++m) {
-          ASSERT_EQ(Text(result->checks[m]),
+          ASSERT_EQ(Text(result->ChecksOf(m)),
                     Text(JudgedAlone(lent, *members[m])))
               << name << "\n"
               << FormatCaseText(*members[m]->source);
@@ -216,7 +90,7 @@ TEST(LentCalls, WrongBytesComeBack) {
            {"mutant:index-zero-for-invalid", Kernel::kConvert},
            {"mutant:lse-wrong-base", Kernel::kDecode},
            {"mutant:dsv4-nan-kept", Kernel::kWriter}}) {
-    Lent lent(name);
+    LentOnHost lent(name);
     const Families families(lent.contracts(), OptionsFor(lent.targets, kernel),
                             kernel == Kernel::kDecode ? 15 : 60);
     int wrong = 0;
@@ -234,7 +108,7 @@ TEST(LentCalls, WrongBytesComeBack) {
       for (std::size_t m = 0; m < members.size(); ++m) {
         const std::vector<Check> alone = JudgedAlone(lent, *members[m]);
         const std::vector<Check> checks =
-            result->as_expected ? result->checks[m]
+            result->as_expected ? result->ChecksOf(m)
                                 : Judge(lent.contracts(), *members[m], seen[m]);
         ASSERT_EQ(Text(checks), Text(alone)) << name;
         for (const Check& check : alone) wrong += IsFailure(check.verdict);
@@ -261,7 +135,7 @@ std::vector<Case> OneTokens(int count) {
 
 // Bytes that are no tensor's, and those of an input.
 TEST(LentCalls, HarmBesideTensorsIsSeen) {
-  Lent lent("builtin");
+  LentOnHost lent("builtin");
   const std::vector<Case> cases = OneTokens(20);
   std::vector<CaseImage> images;
   std::vector<const CaseImage*> members;
@@ -301,7 +175,7 @@ TEST(LentCalls, HarmBesideTensorsIsSeen) {
 // So many requests that their tasks are found by warps, and some are empty.
 TEST(LentCalls, ManyRequestsShareAGather) {
   for (const char* name : {"builtin", "builtin:dsv4"}) {
-    Lent lent(name);
+    LentOnHost lent(name);
     std::deque<Case> cases;
     std::vector<CaseImage> images;
     std::vector<const CaseImage*> members;
@@ -337,7 +211,7 @@ TEST(LentCalls, ManyRequestsShareAGather) {
 }
 
 TEST(LentCalls, WhatDoesNotFitIsLeftToOthers) {
-  Lent lent("builtin");
+  LentOnHost lent("builtin");
   Case c = OneTokens(1)[0];
   c.mutable_pool()->set_pages(30000);
   const CaseImage image = *BuildImage(c);

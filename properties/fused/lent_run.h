@@ -31,6 +31,7 @@ class LentRun {
     LentCalls::Times& times;
     std::uint64_t& copied_bytes;
     std::uint64_t& decodes_passed;
+    bool keep_all;  // LentCalls::KeepAll()
     // Set when memory is of no further use.
     std::string& lost;
   };
@@ -49,11 +50,11 @@ class LentRun {
   absl::Status Prepare();
   // The reference for what comes of the step is on the device.
   absl::Status Refer(std::size_t step);
-  // `why_not`: it did not end well.
-  absl::Status Make(std::size_t step, std::string* why_not);
+  // `result->why_not`: it did not end well.
+  absl::Status Make(std::size_t step, Result* result);
   // Whether all bytes are as expected, but for those that the host looks at;
-  // and brings those of the step.
-  absl::StatusOr<bool> Compare(std::size_t step);
+  // and brings those of the step. `why_not`: the device could not tell them.
+  absl::StatusOr<bool> Compare(std::size_t step, std::string* why_not);
   absl::Status Fetch(const Place& place);
   // Whether the host looks at the tensor itself.
   bool IsLooked(std::size_t step, std::size_t t) const;
@@ -65,6 +66,12 @@ class LentRun {
 
   // Everything was as expected.
   void Judge(Result* result);
+  // What the host has, or looks at, of member m.
+  Observation SeenOf(std::size_t m) const;
+  std::vector<Check> ChecksOf(std::size_t m, const Observation& seen) const;
+  // Members that are right, and had something to do, have checks that follow
+  // from what all have in common.
+  bool IsPlain(std::size_t m) const;
 
   const Owner owner_;
   LentMemory& memory_;

@@ -11,10 +11,10 @@ std::unique_ptr<StepReference> MakeDeviceReference(const LentContext& context,
   switch (context.fused.shape().steps[step].kernel) {
     case Kernel::kWriter:
       return MakeWriteReference(context, step);
-    case Kernel::kConvert:
-      // Has nothing to do with the pool.
-      return MakeHostReference(context, step);
     case Kernel::kGather:
+      return MakeGatherReference(context, step);
+    case Kernel::kConvert:
+      return MakeConvertReference(context, step);
     case Kernel::kDecode:
       break;
   }

@@ -62,10 +62,9 @@ class StepReference {
   StepReference() = default;
 };
 
-// One a step of `context.fused`. All of steps that have to do with the pool are
-// worked out in one place: by the host, where the device cannot tell one. Those
-// of decodes are without a byte: their outputs are within bounds, which the
-// host looks at.
+// One a step of `context.fused`. All are worked out in one place: by the host,
+// where the device cannot tell one. Those of decodes are without a byte: their
+// outputs are within bounds, which the host looks at.
 std::vector<std::unique_ptr<StepReference>> MakeReferences(
     const LentContext& context);
 
@@ -73,9 +72,13 @@ std::vector<std::unique_ptr<StepReference>> MakeReferences(
 std::unique_ptr<StepReference> MakeHostReference(const LentContext& context,
                                                  std::size_t step);
 
-// Of a writer, by the device. Null where its rules are no numbers.
+// By the device. Null where a contract's rules are no numbers.
 std::unique_ptr<StepReference> MakeWriteReference(const LentContext& context,
                                                   std::size_t step);
+std::unique_ptr<StepReference> MakeGatherReference(const LentContext& context,
+                                                   std::size_t step);
+std::unique_ptr<StepReference> MakeConvertReference(const LentContext& context,
+                                                    std::size_t step);
 
 }  // namespace mlafuzz
 

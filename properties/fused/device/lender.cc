@@ -12,7 +12,9 @@
 #include "kernels/device/compare.h"
 #include "kernels/device/lender_api.h"
 #include "kernels/device/shared_arena.h"
+#include "oracle/device/convert_rows_launch.h"
 #include "oracle/device/decode_rows_launch.h"
+#include "oracle/device/gather_rows_launch.h"
 #include "oracle/device/write_rows_launch.h"
 
 namespace mlafuzz::device {
@@ -58,13 +60,14 @@ class Lender {
     }
     void* pinned = nullptr;
     void* memory = nullptr;
-    if (!Good(cudaHostAlloc(&pinned, sizeof(Differences),
-                            cudaHostAllocDefault)) ||
-        !Good(cudaMalloc(&memory, sizeof(Differences)))) {
+    if (!Good(cudaHostAlloc(&pinned, sizeof(Seen), cudaHostAllocDefault)) ||
+        !Good(cudaMalloc(&memory, sizeof(Seen)))) {
       return false;
     }
-    seen_ = static_cast<Differences*>(pinned);
-    differences_ = static_cast<Differences*>(memory);
+    seen_ = static_cast<Seen*>(pinned);
+    auto* const own = static_cast<Seen*>(memory);
+    differences_ = &own->differences;
+    unsettled_ = &own->unsettled;
     arena_ = SharedArena::Create(bytes, &error_);
     if (arena_ == nullptr || !Good(cudaMalloc(&memory, arena_->size()))) {
       return false;
@@ -98,7 +101,8 @@ class Lender {
   bool Bring(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzInputs)) return false;
     Mark(kBring);
-    return Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzInputs, begin),
+    return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
+           Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzInputs, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
@@ -109,6 +113,7 @@ class Lender {
 
   bool Expect(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzExpected)) return false;
+    Mark(kBring);
     return Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzExpected, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
@@ -118,6 +123,7 @@ class Lender {
   bool Refer(int work, const void* rules, std::size_t size, std::uint64_t at,
              std::size_t rows) {
     if (!Current()) return false;
+    Mark(kRefer);
     auto* const memory = reinterpret_cast<std::uint8_t*>(reference_);
     switch (work) {
       case kMlafuzzWriteRows: {
@@ -126,7 +132,22 @@ class Lender {
         return Read(rules, size, &call) && BringRows(at, rows, &places) &&
                Good(oracle::LaunchWriteRows(call, memory, places, rows,
                                             stream_)) &&
-               Close(kBring);
+               Close(kRefer);
+      }
+      case kMlafuzzGatherRows: {
+        oracle::GatherCall call;
+        const oracle::GatherSource* sources = nullptr;
+        return Read(rules, size, &call) && BringRows(at, rows, &sources) &&
+               Good(oracle::LaunchGatherRows(call, memory, sources, rows,
+                                             stream_)) &&
+               Close(kRefer);
+      }
+      case kMlafuzzConvertRows: {
+        oracle::ConvertCall call;
+        return Read(rules, size, &call) &&
+               Good(oracle::LaunchConvertRows(call, memory, rows, unsettled_,
+                                              stream_)) &&
+               Close(kRefer);
       }
       default:
         error_ = "work of another build";
@@ -135,16 +156,20 @@ class Lender {
   }
 
   bool Settle() {
-    return Current() && Good(cudaStreamSynchronize(stream_)) && Count(kBring);
+    if (!Current() || !Good(cudaStreamSynchronize(stream_))) return false;
+    Count(kBring);
+    Count(kRefer);
+    return true;
   }
 
   bool Compare(const MlafuzzRange* ranges, std::size_t count,
                MlafuzzDifferences* differences) {
     if (!Current()) return false;
-    *seen_ = {};
+    seen_->differences = {};
     Mark(kCompare);
-    if (!Good(cudaMemcpyAsync(differences_, seen_, sizeof *seen_,
-                              cudaMemcpyHostToDevice, stream_))) {
+    if (!Good(cudaMemcpyAsync(differences_, &seen_->differences,
+                              sizeof *differences_, cudaMemcpyHostToDevice,
+                              stream_))) {
       return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -157,14 +182,17 @@ class Lender {
         return false;
       }
     }
+    // The count of what is not settled lies behind them.
     if (!Good(cudaMemcpyAsync(seen_, differences_, sizeof *seen_,
                               cudaMemcpyDeviceToHost, stream_)) ||
         !Close(kCompare) || !Good(cudaStreamSynchronize(stream_))) {
       return false;
     }
-    *differences = {
-        .bytes = seen_->count, .first = seen_->first, .unsettled = 0};
-    return Count(kCompare);
+    *differences = {.bytes = seen_->differences.count,
+                    .first = seen_->differences.first,
+                    .unsettled = seen_->unsettled};
+    Count(kCompare);
+    return true;
   }
 
   bool Judge(const void* data, std::size_t size) {
@@ -189,32 +217,39 @@ class Lender {
       return false;
     }
     Mark(kJudge);
-    return Good(cudaMemcpyAsync(plan_.data, hosts_[kMlafuzzPlan].data,
-                                plan_bytes, cudaMemcpyHostToDevice, stream_)) &&
-           Good(oracle::LaunchDecodeRows(
-               call, reinterpret_cast<const std::uint8_t*>(reference_),
-               reinterpret_cast<const std::uint8_t*>(arena_->data()),
-               static_cast<const char*>(plan_.data),
-               static_cast<char*>(scratch_.data), rooms,
-               static_cast<oracle::DecodeTold*>(told_.data), stream_)) &&
-           Good(cudaMemcpyAsync(hosts_[kMlafuzzTold].data, told_.data,
-                                told_bytes, cudaMemcpyDeviceToHost, stream_)) &&
-           Close(kJudge) && Good(cudaStreamSynchronize(stream_)) &&
-           Count(kJudge);
+    if (!Good(cudaMemcpyAsync(plan_.data, hosts_[kMlafuzzPlan].data, plan_bytes,
+                              cudaMemcpyHostToDevice, stream_)) ||
+        !Good(oracle::LaunchDecodeRows(
+            call, reinterpret_cast<const std::uint8_t*>(reference_),
+            reinterpret_cast<const std::uint8_t*>(arena_->data()),
+            static_cast<const char*>(plan_.data),
+            static_cast<char*>(scratch_.data), rooms,
+            static_cast<oracle::DecodeTold*>(told_.data), stream_)) ||
+        !Good(cudaMemcpyAsync(hosts_[kMlafuzzTold].data, told_.data, told_bytes,
+                              cudaMemcpyDeviceToHost, stream_)) ||
+        !Close(kJudge) || !Good(cudaStreamSynchronize(stream_))) {
+      return false;
+    }
+    Count(kJudge);
+    return true;
   }
 
   bool Fetch(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzResults)) return false;
     Mark(kFetch);
-    return Good(cudaMemcpyAsync(At(kMlafuzzResults, begin),
-                                arena_->data() + begin, end - begin,
-                                cudaMemcpyDeviceToHost, stream_)) &&
-           Close(kFetch) && Good(cudaStreamSynchronize(stream_)) &&
-           Count(kFetch);
+    if (!Good(cudaMemcpyAsync(At(kMlafuzzResults, begin),
+                              arena_->data() + begin, end - begin,
+                              cudaMemcpyDeviceToHost, stream_)) ||
+        !Close(kFetch) || !Good(cudaStreamSynchronize(stream_))) {
+      return false;
+    }
+    Count(kFetch);
+    return true;
   }
 
   void Times(MlafuzzLenderTimes* times) {
     *times = {.bring = seconds_[kBring],
+              .refer = seconds_[kRefer],
               .compare = seconds_[kCompare],
               .judge = seconds_[kJudge],
               .fetch = seconds_[kFetch]};
@@ -222,7 +257,11 @@ class Lender {
   }
 
  private:
-  enum Stage { kBring, kCompare, kJudge, kFetch, kStages };
+  enum Stage { kBring, kRefer, kCompare, kJudge, kFetch, kStages };
+  struct Seen {
+    Differences differences;
+    unsigned long long unsettled = 0;
+  };
   struct Memory {
     void* data = nullptr;
     std::uint64_t size = 0;
@@ -301,19 +340,25 @@ class Lender {
   char* At(int which, std::uint64_t begin) {
     return static_cast<char*>(hosts_[which].data) + begin;
   }
-  void Mark(Stage stage) { (void)cudaEventRecord(events_[2 * stage], stream_); }
+  // A stage begins, unless it has, and ends for the time being.
+  void Mark(Stage stage) {
+    if (open_[stage]) return;
+    open_[stage] = cudaEventRecord(events_[2 * stage], stream_) == cudaSuccess;
+  }
   bool Close(Stage stage) {
     return Good(cudaEventRecord(events_[2 * stage + 1], stream_));
   }
-  bool Count(Stage stage) {
+  // All of it is done.
+  void Count(Stage stage) {
+    if (!open_[stage]) return;
+    open_[stage] = false;
     float milliseconds = 0;
     if (cudaEventElapsedTime(&milliseconds, events_[2 * stage],
                              events_[2 * stage + 1]) != cudaSuccess) {
-      // None of this stage since.
       (void)cudaGetLastError();
+      return;
     }
     seconds_[stage] += static_cast<double>(milliseconds) * 1e-3;
-    return true;
   }
 
   int device_ = 0;
@@ -321,10 +366,13 @@ class Lender {
   cudaStream_t stream_ = nullptr;
   cudaEvent_t events_[2 * kStages] = {};
   double seconds_[kStages] = {};
+  bool open_[kStages] = {};
   std::unique_ptr<SharedArena> arena_;
   char* reference_ = nullptr;  // as large as the arena
+  // Of one Seen on the device.
   Differences* differences_ = nullptr;
-  Differences* seen_ = nullptr;  // pinned
+  unsigned long long* unsettled_ = nullptr;
+  Seen* seen_ = nullptr;  // pinned
   Memory hosts_[kMlafuzzHosts];
   // Of judging decodes, on the device.
   Memory plan_;

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "kernels/device/lender_api.h"
+#include "oracle/device/convert_rows.h"
 #include "oracle/device/decode_call.h"
 #include "oracle/device/decode_rows.h"
+#include "oracle/device/gather_rows.h"
 #include "oracle/device/write_rows.h"
 
 namespace {
@@ -22,6 +24,7 @@ struct HostLender {
   char* lent = nullptr;
   std::vector<char> reference;
   std::vector<char> hosts[kMlafuzzHosts];
+  uint64_t unsettled = 0;
 };
 
 HostLender* Self(void* self) { return static_cast<HostLender*>(self); }
@@ -62,6 +65,7 @@ void* Host(void* self, int which, uint64_t bytes) {
 int Bring(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
   const char* const from = lender.hosts[kMlafuzzInputs].data();
+  lender.unsettled = 0;
   std::memcpy(lender.reference.data() + begin, from + begin, end - begin);
   std::memcpy(lender.lent + begin, from + begin, end - begin);
   return 0;
@@ -107,6 +111,28 @@ int WriteRows(HostLender& lender, const mlafuzz::oracle::WriteCall& call,
   return 0;
 }
 
+int GatherRows(HostLender& lender, const mlafuzz::oracle::GatherCall& call,
+               uint64_t at, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    const auto from = RowAt<mlafuzz::oracle::GatherSource>(lender, at, i);
+    if (from.at == mlafuzz::oracle::GatherSource::kNone) continue;
+    for (int part = 0; part < mlafuzz::oracle::GatherParts(call.rules);
+         ++part) {
+      mlafuzz::oracle::GatherPart(call, Reference(lender), i, from, part);
+    }
+  }
+  return 0;
+}
+
+int ConvertRows(HostLender& lender, const mlafuzz::oracle::ConvertCall& call,
+                size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    lender.unsettled += static_cast<uint64_t>(mlafuzz::oracle::ConvertRow(
+        call, Reference(lender), static_cast<std::int64_t>(i)));
+  }
+  return 0;
+}
+
 int Refer(void* self, int work, const void* rules, size_t size, uint64_t at,
           size_t rows) {
   HostLender& lender = *Self(self);
@@ -114,6 +140,14 @@ int Refer(void* self, int work, const void* rules, size_t size, uint64_t at,
     case kMlafuzzWriteRows: {
       mlafuzz::oracle::WriteCall call;
       return Read(rules, size, &call) ? WriteRows(lender, call, at, rows) : 1;
+    }
+    case kMlafuzzGatherRows: {
+      mlafuzz::oracle::GatherCall call;
+      return Read(rules, size, &call) ? GatherRows(lender, call, at, rows) : 1;
+    }
+    case kMlafuzzConvertRows: {
+      mlafuzz::oracle::ConvertCall call;
+      return Read(rules, size, &call) ? ConvertRows(lender, call, rows) : 1;
     }
     default:
       return 1;
@@ -123,7 +157,7 @@ int Refer(void* self, int work, const void* rules, size_t size, uint64_t at,
 int Compare(void* self, const MlafuzzRange* ranges, size_t count,
             MlafuzzDifferences* differences) {
   const HostLender& lender = *Self(self);
-  *differences = {0, UINT64_MAX, 0};
+  *differences = {0, UINT64_MAX, lender.unsettled};
   for (size_t i = 0; i < count; ++i) {
     for (uint64_t at = ranges[i].begin; at < ranges[i].end; ++at) {
       if (lender.lent[at] == lender.reference[at]) continue;

@@ -1,0 +1,21 @@
+#ifndef MLAFUZZ_FUZZ_WORKER_BENCH_KILLS_H_
+#define MLAFUZZ_FUZZ_WORKER_BENCH_KILLS_H_
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "fuzz/worker/worker.pb.h"
+
+namespace mlafuzz {
+
+// How soon a fixed dozen of wrong kernels is found on the GPU of `targets`:
+// three of each kernel, the first of the ledger's that a result gives away. By
+// cases that have a call each, in batches, and by those that share calls. From
+// the same seeds, without relations; a runner is up before the clock starts.
+absl::Status BenchKills(const Targets& targets,
+                        const std::function<void()>& progress,
+                        BenchResult& result);
+
+}  // namespace mlafuzz
+
+#endif  // MLAFUZZ_FUZZ_WORKER_BENCH_KILLS_H_
