@@ -7,6 +7,7 @@
 
 #include "oracle/decode/contract_rules.h"
 #include "oracle/decode/rounding.h"
+#include "oracle/decode/wide.h"
 #include "oracle/device/codes.h"
 #include "oracle/e4m3.h"
 #include "oracle/layout.h"
@@ -31,6 +32,30 @@ std::uint32_t CommonBits(const std::uint8_t* codes, int count) {
   std::uint32_t bits = 0;
   for (int i = 0; i < count; ++i) bits |= kUnits[codes[i]];
   return bits;
+}
+
+// A tile that is not slow. `table`: the values of codes.
+MLAFUZZ_ORACLE_WIDE void DequantiseTile(const ValueRules& rules,
+                                        const float* table,
+                                        const std::uint8_t* codes, int n,
+                                        float scale, double* values) {
+  float code[kMaxTileColumns];
+  for (int i = 0; i < n; ++i) code[i] = table[codes[i]];
+  // A loop a rule, so that each is one of vectors.
+  const auto each = [&](const ValueRules& rule) __attribute__((always_inline)) {
+    for (int i = 0; i < n; ++i) {
+      values[i] = DequantisedValue(rule, code[i], scale);
+    }
+  };
+  if (rules.codes) return each({.mode = Mode::kUnknown, .codes = true});
+  switch (rules.mode) {
+    case Mode::kBf16:
+      return each({.mode = Mode::kBf16, .codes = false});
+    case Mode::kFp32:
+      return each({.mode = Mode::kFp32, .codes = false});
+    default:
+      return each({.mode = Mode::kCodes, .codes = false});
+  }
 }
 
 }  // namespace
@@ -85,24 +110,7 @@ bool Dequantiser::SameAs(const Dequantiser& other) const {
 
 void Dequantiser::FastTile(const std::uint8_t* codes, float scale,
                            double* values) const {
-  const int n = tiles_.columns;
-  float code[kMaxTileColumns];
-  for (int i = 0; i < n; ++i) code[i] = table_[codes[i]];
-  // A loop a rule, so that each is one of vectors.
-  const auto each = [&](const ValueRules& rules) {
-    for (int i = 0; i < n; ++i) {
-      values[i] = DequantisedValue(rules, code[i], scale);
-    }
-  };
-  if (rules_.codes) return each({.mode = Mode::kUnknown, .codes = true});
-  switch (rules_.mode) {
-    case Mode::kBf16:
-      return each({.mode = Mode::kBf16, .codes = false});
-    case Mode::kFp32:
-      return each({.mode = Mode::kFp32, .codes = false});
-    default:
-      return each({.mode = Mode::kCodes, .codes = false});
-  }
+  DequantiseTile(rules_, table_.data(), codes, tiles_.columns, scale, values);
 }
 
 void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,

@@ -7,6 +7,7 @@
 
 #include "oracle/decode/contract_rules.h"
 #include "oracle/decode/rounding.h"
+#include "oracle/decode/wide.h"
 #include "oracle/device/codes.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
@@ -37,7 +38,7 @@ void QuantiseTile(bool declared, int columns, double* value, double* radius,
 }
 
 // sum q k and sum |q k| over `n` columns, n a multiple of kDotParts.
-DotSums Dot(const double* q, const double* k, int n) {
+MLAFUZZ_ORACLE_WIDE DotSums Dot(const double* q, const double* k, int n) {
   double sum[kDotParts] = {};
   double magnitude[kDotParts] = {};
   for (int i = 0; i < n; i += kDotParts) {

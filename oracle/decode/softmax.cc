@@ -60,8 +60,10 @@ void SimulateSplit(const Arithmetic& arithmetic, const KeyPlan& plan,
       simulation.Codes(t);
     }
     const double factor = simulation.SumFactor();
-    for (int at = 0; at < simulation.count(); ++at) {
-      simulation.Widen(factor, at);
+    for (int t = 0; t < keys.tiles; ++t) {
+      for (int at = 0; at < simulation.count(); ++at) {
+        simulation.Widen(factor, t, at);
+      }
     }
   }
   static_cast<SplitSummary&>(*out) = state.summary;

@@ -90,8 +90,8 @@ struct SplitState {
 };
 
 // In parts, in this order: Begin(); Weigh() of each key; Sum(); Codes() of each
-// tile where the weights hold the scale; Widen() of each key. Those of keys and
-// of tiles may go on side by side. After each part that may end in another
+// tile where the weights hold the scale; Widen() of each weight. Those of keys
+// and of tiles may go on side by side. After each part that may end in another
 // state than kUsable nothing else is to be done.
 class SplitSimulation {
  public:
@@ -222,11 +222,9 @@ class SplitSimulation {
         rules_.partials == ArithmeticRules::Partials::kFp32 ? kU32 : kUBf16;
     return Both(factor, Both(2 * weight + Gamma(keys) + kDivideError, partial));
   }
-  MLAFUZZ_ORACLE_CODE void Widen(double factor, int at) {
-    for (int t = 0; t < split_.tiles; ++t) {
-      double& r = Radius(t, at);
-      r = r * (1 + factor) + std::fabs(Weight(t, at)) * factor;
-    }
+  MLAFUZZ_ORACLE_CODE void Widen(double factor, int tile, int at) {
+    double& r = Radius(tile, at);
+    r = r * (1 + factor) + std::fabs(Weight(tile, at)) * factor;
   }
 
   MLAFUZZ_ORACLE_CODE bool usable() const {

@@ -5,15 +5,17 @@
 
 #include "oracle/decode/contract_rules.h"
 #include "oracle/decode/weighted_values.h"
+#include "oracle/decode/wide.h"
 
 // Follows docs/bounds.md sections 5 and 6.
 namespace mlafuzz::oracle {
 namespace {
 
 // sum += w v, radius += r |v| over one tile, for `count` keys from key j on.
-void Accumulate(const double* w, const double* r,
-                const double (*v)[kLatent + kRope], int count, int column,
-                int columns, double* sum, double* radius) {
+MLAFUZZ_ORACLE_WIDE void Accumulate(const double* w, const double* r,
+                                    const double (*v)[kLatent + kRope],
+                                    int count, int column, int columns,
+                                    double* sum, double* radius) {
   int k = 0;
   for (; k + kKeysAtATime <= count; k += kKeysAtATime) {
     const double* a = v[k] + column;

@@ -324,7 +324,9 @@ class DecodeRow {
     });
     const double tiny = ErrorModel(rules_.arithmetic).Tiny();
     team_.For(count, [&](int at) {
-      simulation.Widen(shared_.factor, at);
+      for (int t = 0; t < split.tiles; ++t) {
+        simulation.Widen(shared_.factor, t, at);
+      }
       const RowFacts& facts = room_.value_facts[of.keys.first + at];
       if (MayLeaveRange(facts.finite, facts.largest, shared_.reach,
                         shared_.split.summary)) {

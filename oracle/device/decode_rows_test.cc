@@ -124,6 +124,7 @@ std::uint16_t WordOf(double x) {
 struct Counts {
   std::int64_t rows = 0;
   std::int64_t settled = 0;  // rows of which the contract leaves no LSE open
+  std::int64_t settled_untold = 0;
   std::int64_t told = 0;
   std::int64_t passed_at_edges = 0;
 };
@@ -148,8 +149,10 @@ void Compare(const std::string& name, const Contract& contract, Draws& draw,
     }
     // fp32 holds no middle of a narrow interval; then the row is not told.
     rows.SetLse(row, static_cast<float>(expected.lse[r]));
-    counts->settled += std::isinf(expected.lse_bound[r]) ? 0 : 1;
+    const bool lse_settled = !std::isinf(expected.lse_bound[r]);
+    counts->settled += lse_settled ? 1 : 0;
     const DecodeTold told = rows.Run(row);
+    counts->settled_untold += lse_settled && told.within == 0 ? 1 : 0;
     if (told.within == 0) continue;
     ++counts->told;
     ASSERT_EQ(Bits(rows.lse().value), Bits(expected.lse[r])) << name;
@@ -235,6 +238,7 @@ TEST(DecodeRows, AreWhatExpectDecodeSaysOfAllArithmetic) {
 
 // What nothing is special about is told, all of it.
 TEST(DecodeRows, OrdinaryRowsAreTold) {
+  std::int64_t settled = 0;
   for (const NamedContract& party : DecodeContracts()) {
     if (party.contract.arithmetic().query() == Arithmetic::QUERY_UNKNOWN ||
         party.contract.arithmetic().dequantised() ==
@@ -256,9 +260,10 @@ TEST(DecodeRows, OrdinaryRowsAreTold) {
       Compare(party.name, party.contract, draw, c, &counts);
       if (HasFatalFailure()) return;
     }
-    EXPECT_EQ(counts.told, counts.settled) << party.name;
-    EXPECT_GT(counts.settled, 0) << party.name;
+    EXPECT_EQ(counts.settled_untold, 0) << party.name;
+    settled += counts.settled;
   }
+  EXPECT_GT(settled, 200);
 }
 
 }  // namespace

