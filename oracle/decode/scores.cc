@@ -37,15 +37,27 @@ void QuantiseTile(bool declared, int columns, double* value, double* radius,
   }
 }
 
-// sum q k and sum |q k| over `n` columns, n a multiple of kDotParts.
-MLAFUZZ_ORACLE_WIDE DotSums Dot(const double* q, const double* k, int n) {
-  double sum[kDotParts] = {};
-  double magnitude[kDotParts] = {};
+// The parts of sum q k and of sum |q k| over `n` columns, n a multiple of
+// kDotParts.
+MLAFUZZ_ORACLE_WIDE void AddTerms(const double* q, const double* k, int n,
+                                  double* sum, double* magnitude) {
+  double sums[kDotParts] = {};
+  double magnitudes[kDotParts] = {};
   for (int i = 0; i < n; i += kDotParts) {
     for (int l = 0; l < kDotParts; ++l) {
-      AddTerm(q[i + l], k[i + l], &sum[l], &magnitude[l]);
+      AddTerm(q[i + l], k[i + l], &sums[l], &magnitudes[l]);
     }
   }
+  for (int l = 0; l < kDotParts; ++l) {
+    sum[l] = sums[l];
+    magnitude[l] = magnitudes[l];
+  }
+}
+
+DotSums Dot(const double* q, const double* k, int n) {
+  double sum[kDotParts];
+  double magnitude[kDotParts];
+  AddTerms(q, k, n, sum, magnitude);
   DotSums total;
   for (int l = 0; l < kDotParts; ++l) {
     total.sum += sum[l];
