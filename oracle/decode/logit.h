@@ -10,6 +10,7 @@
 #include "oracle/decode/interval.h"
 #include "oracle/decode/rounding.h"
 #include "oracle/decode/row_values.h"
+#include "oracle/device/bits.h"
 #include "oracle/device/device_code.h"
 
 // A head's query and its logits, on the host and on a GPU. Follows
@@ -56,7 +57,7 @@ struct QueryFacts {
     // every bf16.
     const std::uint64_t fraction = (bits & 0xfffffffffffffu) | std::uint64_t{1}
                                                                    << 52;
-    const int least = exponent - 1075 + std::countr_zero(fraction);
+    const int least = exponent - 1075 + TrailingZeros(fraction);
     granule = Min(granule, PowerOfTwo(least));
   }
 };

@@ -9,6 +9,7 @@
 #include "oracle/decode/fp64.h"
 #include "oracle/decode/interval.h"
 #include "oracle/decode/read_scale.h"
+#include "oracle/device/bits.h"
 #include "oracle/device/codes.h"
 #include "oracle/device/device_code.h"
 
@@ -116,8 +117,8 @@ MLAFUZZ_ORACLE_CODE inline void AddGranule(const ValueRules& rules,
                                            RowFacts* facts) {
   if (units == 0) return;
   const double one = rules.codes ? 1.0 : std::fabs(scale);
-  facts->granule = Min(facts->granule,
-                       kLeastCode * one * PowerOfTwo(std::countr_zero(units)));
+  facts->granule =
+      Min(facts->granule, kLeastCode * one * PowerOfTwo(TrailingZeros(units)));
 }
 
 // What a scale says of its row, slow or not.
@@ -142,7 +143,7 @@ class RopeFacts {
     const unsigned fraction = (word & 0x7f) | (exponent != 0 ? 0x80u : 0u);
     if (fraction == 0) return;
     const int least =
-        (exponent == 0 ? 1 : exponent) - 127 - 7 + std::countr_zero(fraction);
+        (exponent == 0 ? 1 : exponent) - 127 - 7 + TrailingZeros(fraction);
     if (least < least_) least_ = least;
   }
 

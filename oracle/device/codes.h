@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "oracle/device/bits.h"
 #include "oracle/device/device_code.h"
 #include "oracle/round_bits.h"
 
@@ -115,7 +116,7 @@ MLAFUZZ_ORACLE_CODE constexpr float HalfFromBits(std::uint16_t bits) {
   }
   if (fraction == 0) return std::bit_cast<float>(sign);
   // fraction * 2^-24: every half subnormal is a normal fp32 number.
-  const int top = 31 - std::countl_zero(fraction);
+  const int top = 31 - LeadingZeros(fraction);
   fraction = fraction << (23 - top) & 0x7fffff;
   return std::bit_cast<float>(
       sign | static_cast<std::uint32_t>(top - 24 + 127) << 23 | fraction);
@@ -146,7 +147,7 @@ MLAFUZZ_ORACLE_CODE constexpr float Pow2CeilOf(float x) {
   const std::uint32_t fraction = bits & 0x7fffff;
   // Subnormals are fraction * 2^-149, so that a power of two is a single bit;
   // the bit above the fraction is 2^-126.
-  if (bits < 0x00800000) return std::bit_cast<float>(std::bit_ceil(fraction));
+  if (bits < 0x00800000) return std::bit_cast<float>(PowerOfTwoFrom(fraction));
   if (fraction == 0) return x;
   return std::bit_cast<float>(((bits >> 23) + 1) << 23);
 }

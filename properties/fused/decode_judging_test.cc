@@ -12,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "corpus/image.h"
 #include "gtest/gtest.h"
 #include "kernels/foreign/lent_memory.h"
@@ -58,6 +60,12 @@ struct Counts {
   std::uint64_t host_passes = 0;
   double device_seconds = 0;
 };
+
+std::string Text(const DecodeTold& told) {
+  return absl::StrCat("within ", told.within, ", settled ", told.settled_out,
+                      told.settled_lse, ", LSE ", told.lse_of_bound,
+                      " of its bound, bits ", absl::Hex(told.checksum));
+}
 
 // Cases of one call, laid end to end.
 class Family {
@@ -249,6 +257,8 @@ class Family {
 
   void Compare(const std::vector<DecodeTold>& told, Counts* counts) {
     std::atomic<std::uint64_t> different{0}, worked_out{0};
+    std::mutex mutex;
+    std::string first;  // that differs
     ForEach(told.size(), threads_, [&](std::size_t row) {
       const DecodeTold host = ByHost(row);
       const DecodeTold& device = told[row];
@@ -257,10 +267,17 @@ class Family {
           host.settled_lse != device.settled_lse ||
           host.lse_of_bound != device.lse_of_bound) {
         ++different;
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (first.empty()) {
+          first = absl::StrCat("row ", row, ": ", Text(device),
+                               ", by the host ", Text(host));
+        }
       }
       if (device.checksum != 0) ++worked_out;
     });
-    ASSERT_EQ(different, 0u) << contract_.DebugString();
+    ASSERT_EQ(different, 0u)
+        << first << "\n"
+        << contract_.arithmetic().DebugString() << cases_[0].DebugString();
     counts->worked_out += worked_out;
     // By case: what the device passes, the host's oracle passes.
     std::size_t row = 0;
