@@ -42,7 +42,8 @@ typedef struct MlafuzzLender {
   uint64_t (*bytes)(void* self);
   // Pinned memory of the host, as large as asked for at least.
   void* (*host)(void* self, int which, uint64_t bytes);
-  int (*bring)(void* self, uint64_t begin, uint64_t end);
+  // From host(which), one of kMlafuzzInputs and kMlafuzzOtherInputs.
+  int (*bring)(void* self, int which, uint64_t begin, uint64_t end);
   int (*expect)(void* self, uint64_t begin, uint64_t end);
   // Work of the oracle's on the reference, one of kMlafuzz*Rows below, for
   // `rows` rows; what there is of each lies in host(kMlafuzzRows) from byte
@@ -61,7 +62,9 @@ enum {
   kMlafuzzInputs = 0,
   kMlafuzzExpected = 1,
   kMlafuzzResults = 2,
-  kMlafuzzRows = 3
+  kMlafuzzRows = 3,
+  kMlafuzzOtherInputs = 4,
+  kMlafuzzHosts
 };
 
 // MlafuzzLender::refer's `work`: `rules` and rows are those of oracle/device/.

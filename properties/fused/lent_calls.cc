@@ -49,7 +49,8 @@ void FillLeftOut(const Contracts& contracts, const CaseImage& image,
 
 absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                                                  const Contracts& contracts,
-                                                 int threads) {
+                                                 int threads,
+                                                 const FusedCase* next) {
   Result result;
   if (!lost_.empty()) {
     result.why_not = lost_;
@@ -64,9 +65,10 @@ absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                   .memory = *memory_,
                   .times = times_,
                   .copied_bytes = copied_bytes_,
+                  .ahead = ahead_,
                   .keep_all = keep_all_,
                   .lost = lost_},
-                 fused, contracts, threads)
+                 fused, contracts, threads, next)
       .Run();
 }
 

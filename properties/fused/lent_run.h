@@ -14,6 +14,7 @@
 #include "kernels/target_set.h"
 #include "properties/fused/fused_case.h"
 #include "properties/fused/host_expectations.h"
+#include "properties/fused/lay_ahead.h"
 #include "properties/fused/lent_calls.h"
 #include "properties/fused/lent_layout.h"
 #include "properties/fused/step_reference.h"
@@ -29,14 +30,16 @@ class LentRun {
     LentMemory& memory;
     LentCalls::Times& times;
     std::uint64_t& copied_bytes;
+    LayAhead& ahead;
     bool keep_all;  // LentCalls::KeepAll()
     // Set when memory is of no further use.
     std::string& lost;
   };
 
   // All must outlive it.
+  // `next`: may be null.
   LentRun(const Owner& owner, const FusedCase& fused,
-          const Contracts& contracts, int threads);
+          const Contracts& contracts, int threads, const FusedCase* next);
 
   absl::StatusOr<LentCalls::Result> Run();
 
@@ -76,12 +79,14 @@ class LentRun {
   const FusedCase& fused_;
   const Contracts& contracts_;
   const int threads_;
+  const FusedCase* const next_;
   const CaseImage& image_;
   const std::size_t size_;  // members
   const LentLayout layout_;
   HostExpectations host_;
   const std::vector<std::unique_ptr<StepReference>> references_;
   bool settled_ = true;
+  const std::uint8_t* inputs_ = nullptr;
   const std::uint8_t* results_ = nullptr;
 };
 

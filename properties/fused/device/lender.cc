@@ -92,11 +92,11 @@ class Lender {
 
   // The lent memory is written by a copy on the device, so that what a runner
   // does to it while this goes on harms no reference.
-  bool Bring(std::uint64_t begin, std::uint64_t end) {
-    if (!Current() || !Within(begin, end, kMlafuzzInputs)) return false;
+  bool Bring(int which, std::uint64_t begin, std::uint64_t end) {
+    if (!Current() || !Within(begin, end, which)) return false;
     Mark(kBring);
     return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
-           Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzInputs, begin),
+           Good(cudaMemcpyAsync(reference_ + begin, At(which, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
@@ -311,7 +311,7 @@ class Lender {
   Differences* differences_ = nullptr;
   unsigned long long* unsettled_ = nullptr;
   Seen* seen_ = nullptr;  // pinned
-  Host hosts_[4];
+  Host hosts_[kMlafuzzHosts];
   char* rows_ = nullptr;         // what the host knows of rows
   std::uint64_t rows_size_ = 0;  // bytes
 };
@@ -337,8 +337,8 @@ const MlafuzzLender kLender = {
           return Self(self)->Pinned(which, bytes);
         },
     .bring =
-        [](void* self, std::uint64_t begin, std::uint64_t end) {
-          return Self(self)->Bring(begin, end) ? 0 : 1;
+        [](void* self, int which, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Bring(which, begin, end) ? 0 : 1;
         },
     .expect =
         [](void* self, std::uint64_t begin, std::uint64_t end) {
