@@ -132,6 +132,10 @@ absl::Status ReadDevices(const Arguments& arguments, CampaignOptions* options) {
 // process that does so.
 absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
   options->judge_twice = arguments.Has("judge-twice");
+  if (options->judge_twice && options->targets.device_name().empty()) {
+    return absl::InvalidArgumentError(
+        "--judge-twice is of what a GPU judges; add --backend=cuda");
+  }
   if (!arguments.Has("fuse")) {
     if (!options->judge_twice) return absl::OkStatus();
     return absl::InvalidArgumentError(

@@ -77,6 +77,7 @@ absl::StatusOr<BenchResult::Fused> FusedBench::Time(const FusedWork& work,
   fused.set_batch(static_cast<std::uint32_t>(batch));
   fused.set_judging_threads(threads_);
   progress_();
+  next_.reset();
   cases_.resize(batch);
   images_.assign(batch, {});
   {
@@ -142,7 +143,15 @@ absl::StatusOr<BenchResult::Fused> FusedBench::Time(const FusedWork& work,
   return fused;
 }
 
-// One call that all images share.
+std::unique_ptr<const FusedCase> FusedBench::Together() const {
+  std::vector<const CaseImage*> members;
+  members.reserve(images_.size());
+  for (const CaseImage& member : images_) members.push_back(&member);
+  return std::make_unique<const FusedCase>(std::move(members));
+}
+
+// One call that all images share; on lent memory the next one is laid beside
+// it, as in a campaign.
 absl::StatusOr<FusedBench::Stages> FusedBench::Call() {
   Stages stages;
   const Clock::time_point start = Clock::now();
@@ -150,13 +159,12 @@ absl::StatusOr<FusedBench::Stages> FusedBench::Call() {
   if (images_.size() == 1) {
     status = OnOwnMemory(nullptr, &stages);
   } else {
-    std::vector<const CaseImage*> members;
-    members.reserve(images_.size());
-    for (const CaseImage& member : images_) members.push_back(&member);
-    const FusedCase fused(std::move(members));
+    const std::unique_ptr<const FusedCase> fused =
+        next_ != nullptr ? std::move(next_) : Together();
+    if (lent_ != nullptr) next_ = Together();
     stages.lay = SecondsSince(start);
-    status = lent_ != nullptr ? OnLentMemory(fused, &stages)
-                              : OnOwnMemory(&fused, &stages);
+    status = lent_ != nullptr ? OnLentMemory(*fused, &stages)
+                              : OnOwnMemory(fused.get(), &stages);
   }
   stages.all = SecondsSince(start);
   if (!status.ok()) return status;
@@ -205,7 +213,7 @@ absl::Status FusedBench::OnLentMemory(const FusedCase& fused, Stages* stages) {
   const std::uint64_t passed = lent_->decodes_passed();
   stages->lent = true;
   stages->before = executor_.counts();
-  const auto result = lent_->Run(fused, contracts_, threads_);
+  const auto result = lent_->Run(fused, contracts_, threads_, next_.get());
   if (!result.ok()) return result.status();
   stages->after = executor_.counts();
   if (!result->as_expected) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,7 @@ class FusedBench {
  private:
   struct Stages;
 
+  std::unique_ptr<const FusedCase> Together() const;
   absl::StatusOr<Stages> Call();
   absl::Status OnLentMemory(const FusedCase& fused, Stages* stages);
   absl::Status OnOwnMemory(const FusedCase* fused, Stages* stages);
@@ -62,6 +64,7 @@ class FusedBench {
   const int threads_;
   std::vector<Case> cases_;  // images point to them
   std::vector<CaseImage> images_;
+  std::unique_ptr<const FusedCase> next_;  // of the images, too
 };
 
 // Calls that 1, 16, 256, 4,096 and 65,536 cases share, of each kernel that the

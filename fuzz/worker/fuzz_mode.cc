@@ -101,6 +101,8 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
       if (lent.ok()) {
         mode->lent_ = *std::move(lent);
         options.lent = mode->lent_.get();
+      } else if (request.judge_twice()) {
+        return lent.status();
       } else if (!absl::IsFailedPrecondition(lent.status())) {
         // A GPU is there; calls take the longer way.
         std::fprintf(stderr, "shared calls are judged by the host: %s\n",

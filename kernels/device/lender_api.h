@@ -9,7 +9,7 @@
 // says what the functions do. Those that return int: 0, or not, and error()
 // says why.
 
-#define MLAFUZZ_LENDER_VERSION 4
+#define MLAFUZZ_LENDER_VERSION 5
 
 typedef struct MlafuzzRange {
   uint64_t begin;
@@ -43,7 +43,8 @@ typedef struct MlafuzzLender {
   uint64_t (*bytes)(void* self);
   // Pinned memory of the host, as large as asked for at least.
   void* (*host)(void* self, int which, uint64_t bytes);
-  int (*bring)(void* self, uint64_t begin, uint64_t end);
+  // From host(which), one of kMlafuzzInputs and kMlafuzzOtherInputs.
+  int (*bring)(void* self, int which, uint64_t begin, uint64_t end);
   int (*expect)(void* self, uint64_t begin, uint64_t end);
   // Work of the oracle's on the reference, one of kMlafuzz*Rows below, for
   // `rows` rows; what there is of each lies in host(kMlafuzzRows) from byte
@@ -67,8 +68,9 @@ enum {
   kMlafuzzExpected = 1,
   kMlafuzzResults = 2,
   kMlafuzzRows = 3,
-  kMlafuzzPlan = 4,
-  kMlafuzzTold = 5,
+  kMlafuzzOtherInputs = 4,
+  kMlafuzzPlan = 5,
+  kMlafuzzTold = 6,
   kMlafuzzHosts
 };
 

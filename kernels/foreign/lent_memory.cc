@@ -55,8 +55,9 @@ absl::StatusOr<std::uint8_t*> LentMemory::Host(int which, std::uint64_t bytes) {
   return static_cast<std::uint8_t*>(data);
 }
 
-absl::Status LentMemory::Bring(std::uint64_t begin, std::uint64_t end) {
-  return Of(api_.bring(self_, begin, end));
+absl::Status LentMemory::Bring(std::uint64_t begin, std::uint64_t end,
+                               int which) {
+  return Of(api_.bring(self_, InputsOf(which), begin, end));
 }
 
 absl::Status LentMemory::Expect(std::uint64_t begin, std::uint64_t end) {

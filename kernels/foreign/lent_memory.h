@@ -47,8 +47,10 @@ class LentMemory {
   std::uint64_t bytes() const { return api_.bytes(self_); }
 
   // Pinned memory of at least `bytes`. A larger one loses what it held.
-  absl::StatusOr<std::uint8_t*> Inputs(std::uint64_t bytes) {
-    return Host(kMlafuzzInputs, bytes);
+  // Of inputs there are two, 0 and 1: one can be filled while the other is
+  // brought.
+  absl::StatusOr<std::uint8_t*> Inputs(std::uint64_t bytes, int which = 0) {
+    return Host(InputsOf(which), bytes);
   }
   absl::StatusOr<std::uint8_t*> Expected(std::uint64_t bytes) {
     return Host(kMlafuzzExpected, bytes);
@@ -66,8 +68,9 @@ class LentMemory {
     return Host(kMlafuzzTold, bytes);
   }
 
-  absl::Status Bring(std::uint64_t begin, std::uint64_t end);   // begins to
-  absl::Status Expect(std::uint64_t begin, std::uint64_t end);  // begins to
+  // Both begin to.
+  absl::Status Bring(std::uint64_t begin, std::uint64_t end, int which = 0);
+  absl::Status Expect(std::uint64_t begin, std::uint64_t end);
   // Begins to make the reference what a call must leave: `work` is one of
   // kMlafuzz*Rows, which say what `rules` are, and the rows of Rows() from byte
   // `at` on, a multiple of 16. Their offsets are in the reference.
@@ -86,6 +89,9 @@ class LentMemory {
 
  private:
   LentMemory(const MlafuzzLender& api, void* self) : api_(api), self_(self) {}
+  static int InputsOf(int which) {
+    return which == 0 ? kMlafuzzInputs : kMlafuzzOtherInputs;
+  }
   absl::StatusOr<std::uint8_t*> Host(int which, std::uint64_t bytes);
   absl::Status Of(int result) const;
 

@@ -1,6 +1,7 @@
 #include "properties/fused/fused_case.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,8 @@ namespace {
 // Between one case's last row and the next one's first: NaN, and no number of
 // a slot, whatever the dtype.
 constexpr std::uint8_t kGap = 0xff;
+
+std::atomic<std::uint64_t> next_serial{1};
 
 std::size_t RowBytes(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.strides[0]) *
@@ -68,7 +71,7 @@ Tensor ShapeOf(const Tensor& tensor) {
 }  // namespace
 
 FusedCase::FusedCase(std::vector<const CaseImage*> members)
-    : members_(std::move(members)) {
+    : serial_(next_serial++), members_(std::move(members)) {
   const CaseImage& first = *members_[0];
   shape_.source = first.source;
   shape_.launch = first.launch;

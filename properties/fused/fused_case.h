@@ -46,8 +46,12 @@ class FusedCase {
   // At least one member, all of one FuseKey; slots and rows of each tensor
   // within the limits above together. Members must outlive this.
   explicit FusedCase(std::vector<const CaseImage*> members);
+  FusedCase(const FusedCase&) = delete;
+  FusedCase& operator=(const FusedCase&) = delete;
 
   const std::vector<const CaseImage*>& members() const { return members_; }
+  // Of no other one in this process, whatever lay at this address before.
+  std::uint64_t serial() const { return serial_; }
 
   // The call without a byte: what its pool and tensors are told to be. `source`
   // is the first member's, whose schedule is the call's.
@@ -114,6 +118,7 @@ class FusedCase {
   // What member `m` left.
   Observation Part(const Observation& fused, std::size_t m) const;
 
+  std::uint64_t serial_;
   std::vector<const CaseImage*> members_;
   CaseImage shape_;
   std::vector<std::int64_t> first_page_;  // by member

@@ -49,7 +49,8 @@ void FillLeftOut(const Contracts& contracts, const CaseImage& image,
 
 absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                                                  const Contracts& contracts,
-                                                 int threads) {
+                                                 int threads,
+                                                 const FusedCase* next) {
   Result result;
   if (!lost_.empty()) {
     result.why_not = lost_;
@@ -65,9 +66,10 @@ absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
                   .times = times_,
                   .copied_bytes = copied_bytes_,
                   .decodes_passed = decodes_passed_,
+                  .ahead = ahead_,
                   .keep_all = keep_all_,
                   .lost = lost_},
-                 fused, contracts, threads)
+                 fused, contracts, threads, next)
       .Run();
 }
 

@@ -14,6 +14,7 @@
 #include "oracle/judge.h"
 #include "oracle/verdict.h"
 #include "properties/fused/fused_case.h"
+#include "properties/fused/lay_ahead.h"
 
 namespace mlafuzz {
 
@@ -35,7 +36,10 @@ class LentCalls {
   // On memory that the executor has been lent.
   LentCalls(const TargetSet& targets, ForeignExecutor& executor,
             std::unique_ptr<LentMemory> memory)
-      : targets_(targets), executor_(executor), memory_(std::move(memory)) {}
+      : targets_(targets),
+        executor_(executor),
+        memory_(std::move(memory)),
+        ahead_(*memory_) {}
 
   struct Result {
     // Why the call cannot be made so, or how it ended otherwise than well:
@@ -63,15 +67,16 @@ class LentCalls {
     Observation together;
   };
   // Not OK if the executor cannot go on. `threads` share what this process
-  // does.
+  // does. `next`: of the call after this one, which is laid while the device
+  // works; null: there is none.
   absl::StatusOr<Result> Run(const FusedCase& fused, const Contracts& contracts,
-                             int threads);
+                             int threads, const FusedCase* next = nullptr);
 
   // All that a call left is brought back, whether or not it is as expected.
   void KeepAll(bool keep) { keep_all_ = keep; }
 
   struct Times {        // seconds, of all calls so far
-    double lay = 0;     // inputs into pinned memory
+    double lay = 0;     // inputs into pinned memory, unless beside the rest
     double expect = 0;  // what must come of them, and laying it
     double copy = 0;    // by the device's clock: to it, and comparing
     double refer = 0;   // of `copy`: the oracle's work on the device
@@ -89,6 +94,7 @@ class LentCalls {
   const TargetSet& targets_;
   ForeignExecutor& executor_;
   std::unique_ptr<LentMemory> memory_;
+  LayAhead ahead_;
   bool keep_all_ = false;
   // Why it is of no further use; empty: it is.
   std::string lost_;

@@ -175,6 +175,41 @@ TEST(LentCalls, HarmBesideTensorsIsSeen) {
   EXPECT_TRUE(result->as_expected);
 }
 
+// The next call is laid beside this one; another than was announced, or none,
+// is laid when it comes.
+TEST(LentCalls, TheNextCallIsLaidAhead) {
+  LentOnHost lent("builtin");
+  const std::vector<Case> cases = OneTokens(24);
+  std::vector<CaseImage> images;
+  images.reserve(cases.size());
+  for (const Case& c : cases) images.push_back(*BuildImage(c));
+  const auto make = [&](std::size_t first, std::size_t count) {
+    std::vector<const CaseImage*> members;
+    for (std::size_t i = first; i < first + count; ++i) {
+      members.push_back(&images[i]);
+    }
+    return std::make_unique<const FusedCase>(std::move(members));
+  };
+  const auto passes = [&](const FusedCase& fused, const FusedCase* next) {
+    const auto result = lent.calls->Run(fused, lent.contracts(), 1, next);
+    return result.ok() && result->why_not.empty() && result->as_expected;
+  };
+  auto a = make(0, 8);
+  auto b = make(8, 16);
+  auto c = make(3, 5);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(passes(*a, b.get()));
+    EXPECT_TRUE(passes(*b, c.get()));
+    EXPECT_TRUE(passes(*c, a.get()));
+  }
+  EXPECT_TRUE(passes(*b, c.get()));
+  EXPECT_TRUE(passes(*a, nullptr));
+  EXPECT_TRUE(passes(*c, b.get()));
+  b.reset();
+  b = make(0, 16);  // may well lie where the announced one lay
+  EXPECT_TRUE(passes(*b, nullptr));
+}
+
 // So many requests that their tasks are found by warps, and some are empty.
 TEST(LentCalls, ManyRequestsShareAGather) {
   for (const char* name : {"builtin", "builtin:dsv4"}) {

@@ -39,8 +39,6 @@ void LentRun::Remember(std::size_t step, Observation* seen) const {
 absl::Status LentRun::Observe(std::size_t step, Observation* seen) {
   ScopedSeconds timer(owner_.times.wait);
   if (absl::Status s = Fetch({0, layout_.used()}); !s.ok()) return s;
-  auto inputs = memory_.Inputs(layout_.used());
-  if (!inputs.ok()) return inputs.status();
   StepObservation& own = seen->steps.emplace_back();
   const auto& tensors = image_.steps[step].tensors;
   own.outputs.resize(tensors.size());
@@ -49,7 +47,7 @@ absl::Status LentRun::Observe(std::size_t step, Observation* seen) {
   // Everything else is an input of the call, another's, or slack.
   std::uint64_t end = 0;
   const auto whole = [&](std::uint64_t until) {
-    if (std::memcmp(results_ + end, *inputs + end, until - end) != 0) {
+    if (std::memcmp(results_ + end, inputs_ + end, until - end) != 0) {
       own.strays.push_back({});
     }
   };

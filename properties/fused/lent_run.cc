@@ -23,12 +23,13 @@ std::uint64_t Aligned(std::uint64_t bytes) {
 }  // namespace
 
 LentRun::LentRun(const Owner& owner, const FusedCase& fused,
-                 const Contracts& contracts, int threads)
+                 const Contracts& contracts, int threads, const FusedCase* next)
     : owner_(owner),
       memory_(owner.memory),
       fused_(fused),
       contracts_(contracts),
       threads_(threads),
+      next_(next),
       image_(fused.shape()),
       size_(fused.members().size()),
       layout_(fused),
@@ -73,11 +74,16 @@ absl::StatusOr<LentCalls::Result> LentRun::Run() {
       if (!device.ok() || !result.why_not.empty()) break;
       differs = !*same;
       if (differs && !owner_.keep_all) {
+        owner_.ahead.Wait();
         host_.ExpectAll(step, threads_);
         for (std::size_t i = 0; i < step; ++i) Remember(i, &result.together);
       }
     }
     if (differs || owner_.keep_all) device = Observe(step, &result.together);
+  }
+  {
+    ScopedSeconds timer(owner_.times.lay);
+    owner_.ahead.Wait();
   }
   const MlafuzzLenderTimes times = memory_.TakeTimes();
   owner_.times.copy += times.bring + times.refer + times.compare + times.fetch;
@@ -99,10 +105,11 @@ absl::StatusOr<LentCalls::Result> LentRun::Run() {
 absl::Status LentRun::Prepare() {
   {
     ScopedSeconds timer(owner_.times.lay);
-    auto inputs = memory_.Inputs(layout_.used());
-    if (!inputs.ok()) return inputs.status();
-    layout_.Lay(*inputs, threads_);
-    if (absl::Status s = memory_.Bring(0, layout_.used()); !s.ok()) return s;
+    const auto laid = owner_.ahead.Take(fused_, layout_, threads_);
+    if (!laid.ok()) return laid.status();
+    inputs_ = laid->inputs;
+    absl::Status s = memory_.Bring(0, layout_.used(), laid->which);
+    if (!s.ok()) return s;
     owner_.copied_bytes += layout_.used();
   }
   ScopedSeconds timer(owner_.times.expect);
@@ -137,7 +144,13 @@ absl::Status LentRun::Prepare() {
 absl::Status LentRun::Refer(std::size_t step) {
   {
     ScopedSeconds timer(owner_.times.expect);
+    owner_.ahead.Wait();
     if (absl::Status s = references_[step]->Begin(); !s.ok()) return s;
+  }
+  if (step == 0 && next_ != nullptr) {
+    // From here on the device has work, and this process little.
+    absl::Status s = owner_.ahead.Begin(*next_, threads_);
+    if (!s.ok()) return s;
   }
   ScopedSeconds timer(owner_.times.wait);
   return memory_.Settle();

@@ -15,6 +15,7 @@
 #include "properties/fused/decode_telling.h"
 #include "properties/fused/fused_case.h"
 #include "properties/fused/host_expectations.h"
+#include "properties/fused/lay_ahead.h"
 #include "properties/fused/lent_calls.h"
 #include "properties/fused/lent_layout.h"
 #include "properties/fused/step_reference.h"
@@ -31,14 +32,16 @@ class LentRun {
     LentCalls::Times& times;
     std::uint64_t& copied_bytes;
     std::uint64_t& decodes_passed;
+    LayAhead& ahead;
     bool keep_all;  // LentCalls::KeepAll()
     // Set when memory is of no further use.
     std::string& lost;
   };
 
   // All must outlive it.
+  // `next`: may be null.
   LentRun(const Owner& owner, const FusedCase& fused,
-          const Contracts& contracts, int threads);
+          const Contracts& contracts, int threads, const FusedCase* next);
 
   absl::StatusOr<LentCalls::Result> Run();
 
@@ -78,6 +81,7 @@ class LentRun {
   const FusedCase& fused_;
   const Contracts& contracts_;
   const int threads_;
+  const FusedCase* const next_;
   const CaseImage& image_;
   const std::size_t size_;  // members
   const LentLayout layout_;
@@ -86,6 +90,7 @@ class LentRun {
   // By step; null of one whose decodes the host judges, or that has none.
   const std::vector<std::unique_ptr<DecodeTelling>> tellings_;
   bool settled_ = true;
+  const std::uint8_t* inputs_ = nullptr;
   const std::uint8_t* results_ = nullptr;
 };
 

@@ -98,11 +98,11 @@ class Lender {
 
   // The lent memory is written by a copy on the device, so that what a runner
   // does to it while this goes on harms no reference.
-  bool Bring(std::uint64_t begin, std::uint64_t end) {
-    if (!Current() || !Within(begin, end, kMlafuzzInputs)) return false;
+  bool Bring(int which, std::uint64_t begin, std::uint64_t end) {
+    if (!Current() || !Within(begin, end, which)) return false;
     Mark(kBring);
     return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
-           Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzInputs, begin),
+           Good(cudaMemcpyAsync(reference_ + begin, At(which, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
@@ -408,8 +408,8 @@ const MlafuzzLender kLender = {
           return Self(self)->Pinned(which, bytes);
         },
     .bring =
-        [](void* self, std::uint64_t begin, std::uint64_t end) {
-          return Self(self)->Bring(begin, end) ? 0 : 1;
+        [](void* self, int which, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Bring(which, begin, end) ? 0 : 1;
         },
     .expect =
         [](void* self, std::uint64_t begin, std::uint64_t end) {

@@ -22,7 +22,7 @@ struct HostLender {
   int fd = -1;
   uint64_t bytes = 0;
   char* lent = nullptr;
-  std::vector<char> reference;
+  char* reference = nullptr;  // zero, and there when it is touched
   std::vector<char> hosts[kMlafuzzHosts];
   uint64_t unsettled = 0;
 };
@@ -33,25 +33,28 @@ void* Create(int /*device*/, uint64_t bytes, char* why, size_t why_size) {
   auto* lender = new HostLender;
   lender->fd = memfd_create("host-lender", MFD_CLOEXEC);
   lender->bytes = bytes;
-  lender->reference.resize(bytes);
   void* memory = MAP_FAILED;
   if (lender->fd >= 0 &&
       ftruncate(lender->fd, static_cast<off_t>(bytes)) == 0) {
     memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lender->fd, 0);
   }
-  if (memory == MAP_FAILED) {
+  void* const reference = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || reference == MAP_FAILED) {
     std::snprintf(why, why_size, "no memory to lend");
     delete lender;
     return nullptr;
   }
   lender->lent = static_cast<char*>(memory);
+  lender->reference = static_cast<char*>(reference);
   return lender;
 }
 
 void Destroy(void* self) {
   HostLender* const lender = Self(self);
   munmap(lender->lent, lender->bytes);
+  munmap(lender->reference, lender->bytes);
   close(lender->fd);
   delete lender;
 }
@@ -62,24 +65,24 @@ void* Host(void* self, int which, uint64_t bytes) {
   return host.data();
 }
 
-int Bring(void* self, uint64_t begin, uint64_t end) {
+int Bring(void* self, int which, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
-  const char* const from = lender.hosts[kMlafuzzInputs].data();
+  const char* const from = lender.hosts[which].data();
   lender.unsettled = 0;
-  std::memcpy(lender.reference.data() + begin, from + begin, end - begin);
+  std::memcpy(lender.reference + begin, from + begin, end - begin);
   std::memcpy(lender.lent + begin, from + begin, end - begin);
   return 0;
 }
 
 int Expect(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
-  std::memcpy(lender.reference.data() + begin,
+  std::memcpy(lender.reference + begin,
               lender.hosts[kMlafuzzExpected].data() + begin, end - begin);
   return 0;
 }
 
 uint8_t* Reference(HostLender& lender) {
-  return reinterpret_cast<uint8_t*>(lender.reference.data());
+  return reinterpret_cast<uint8_t*>(lender.reference);
 }
 
 template <typename T>
