@@ -319,6 +319,8 @@ std::uint64_t Cases() {
 TEST(DecodeJudging, DeviceAndHostSayTheSame) {
   auto memory = LentMemory::Create(0, kBytes);
   if (!memory.ok()) {
+    // A lender that is named is to be there.
+    ASSERT_EQ(std::getenv("MLAFUZZ_CUDA_LENDER"), nullptr) << memory.status();
     GTEST_SKIP() << "nothing is lent: " << memory.status().message();
   }
   const int threads =
