@@ -54,10 +54,10 @@ class CaseChecker {
   absl::Status CheckCase(const Case& c, const CheckOptions& options,
                          CaseResult* result);
   // The same of cases that are built already, each with options of its own: as
-  // many as there are images.
+  // many as there are images. `threads` share the judging.
   absl::Status CheckImages(std::vector<CaseImage> images,
                            absl::Span<const CheckOptions> options,
-                           std::vector<CaseResult>* results);
+                           std::vector<CaseResult>* results, int threads = 1);
 
   // Why `check` of `result` failed. For a relation's failure too.
   Diagnosis Why(const CaseResult& result, const Check& check) const;

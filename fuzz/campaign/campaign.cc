@@ -87,8 +87,10 @@ class Campaign {
       result_.totals.checks += deaths_[v];
     }
     for (const Kernel kernel : kAllKernels) {
-      result_.totals.distinct[static_cast<std::size_t>(kernel)] =
-          CountDistinct(folder_, kernel);
+      const auto k = static_cast<std::size_t>(kernel);
+      const DistinctCount distinct = CountDistinct(folder_, kernel);
+      result_.totals.distinct[k] = distinct.cases;
+      result_.totals.distinct_estimated[k] = distinct.estimated;
     }
     result_.respawns = fleet_.respawns();
     progress_.Finish(result_.seconds, result_.totals, result_.findings);

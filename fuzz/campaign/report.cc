@@ -217,13 +217,18 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["cases"] = totals.cases;
   json["distinct_cases"] = Json::object();
   json["executions"] = Json::object();
+  json["distinct_estimated"] = Json::array();
   for (const Kernel kernel : kAllKernels) {
+    if (totals.distinct_estimated[Index(kernel)]) {
+      json["distinct_estimated"].push_back(KernelName(kernel));
+    }
     json["distinct_cases"][KernelName(kernel)] = totals.distinct[Index(kernel)];
     json["executions"][KernelName(kernel)] = totals.executions[Index(kernel)];
   }
   if (!options.devices.empty()) json["devices"] = options.devices;
   if (options.fuse > 1) {
     json["fused"] = {{"at_once", options.fuse},
+                     {"threads", options.threads},
                      {"cases", totals.fused},
                      {"calls", totals.fused_calls},
                      {"judged_on_the_device", totals.fused_lent},

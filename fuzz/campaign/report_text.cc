@@ -250,12 +250,16 @@ std::string ReportText(const CampaignOptions& options,
       totals.coverage, Grouped(totals.failures));
   for (const Kernel kernel : kAllKernels) {
     if (totals.executions[Index(kernel)] == 0) continue;
-    absl::StrAppendFormat(&text, "  %-8s %12s distinct cases %12s calls\n",
-                          KernelName(kernel),
-                          Grouped(totals.distinct[Index(kernel)]),
-                          Grouped(totals.executions[Index(kernel)]));
+    absl::StrAppendFormat(
+        &text, "  %-8s %12s distinct cases%s %12s calls\n", KernelName(kernel),
+        Grouped(totals.distinct[Index(kernel)]),
+        totals.distinct_estimated[Index(kernel)] ? " (estimated)" : "",
+        Grouped(totals.executions[Index(kernel)]));
   }
-  if (options.fuse > 1) {
+  if (options.fuse > 1 && totals.cases > 0 && totals.fused == 0) {
+    absl::StrAppend(&text, "fused: no case shared a call\n");
+  }
+  if (options.fuse > 1 && totals.fused > 0) {
     absl::StrAppendFormat(
         &text,
         "fused: %s cases in %s calls, %s of them judged on the device, %s run "

@@ -19,6 +19,8 @@ struct Totals {
   // While it runs: summed over jobs, so a case that two jobs met counts twice.
   // In the report: counted over all jobs.
   std::array<Count, kKernels> distinct = {};
+  // Of the report: from a sample (fuzz/worker/distinct.h).
+  std::array<bool, kKernels> distinct_estimated = {};
   std::array<Count, kKernels> executions = {};
   Count checks = 0;
   std::array<Count, kVerdictCount> verdicts = {};

@@ -37,6 +37,10 @@ namespace mlafuzz {
 absl::StatusOr<std::string> FuseKey(const Contracts& contracts,
                                     const CaseImage& image);
 
+// Why no case that calls the kernel may share a call, whatever it is like: a
+// rule of its contract. Null: some may.
+const char* WhyNoneShares(const Contract& contract, Kernel kernel);
+
 // What a fused case may grow to. Slots and rows are numbered in 32 bits.
 inline constexpr std::int64_t kMostFusedSlots = std::int64_t{1} << 30;
 inline constexpr std::int64_t kMostFusedRows = std::int64_t{1} << 30;

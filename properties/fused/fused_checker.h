@@ -23,7 +23,7 @@ struct FusedOptions {
   std::int64_t most_bytes = std::int64_t{64} << 20;  // a call, pool and tensors
   // One in so many of the fused cases is run alone, too: drawn from the case.
   std::uint64_t alone_one_in = 16;
-  int threads = 1;  // that judge
+  int threads = 1;  // that lay out, judge and take apart
   // Calls on memory that is lent to a GPU; null: bytes travel to the runner and
   // back.
   LentCalls* lent = nullptr;
@@ -50,6 +50,14 @@ struct FusedCounts {
   double run_seconds = 0;    // in the executor, of fused calls
   double judge_seconds = 0;  // of fused cases
   double alone_seconds = 0;  // of all that ran alone: run and judged
+};
+
+// A case, and what is known of it.
+struct FusedInput {
+  CaseImage image;
+  // FuseKey(); empty: it shares no call.
+  std::string key;
+  std::uint64_t hash = 0;  // CaseHash()
 };
 
 struct FusedResult {
@@ -84,10 +92,13 @@ class FusedChecker {
         executor_(executor),
         options_(std::move(options)) {}
 
-  // One result an image, in their order. Not OK if the executor cannot go on.
-  // Cases for which `alone` is set share no call; empty: all may. A case that
-  // ends its process takes seconds: after a few of them what is left to run
-  // alone is postponed, so that findings need not wait for it.
+  // One result an input, in their order. Not OK if the executor cannot go on. A
+  // case that ends its process takes seconds: after a few of them what is left
+  // to run alone is postponed, so that findings need not wait for it.
+  absl::Status Check(std::vector<FusedInput> inputs,
+                     std::vector<FusedResult>* results);
+  // Of cases of which nothing is known. Those for which `alone` is set share no
+  // call; empty: all may.
   absl::Status Check(std::vector<CaseImage> images,
                      std::vector<FusedResult>* results,
                      const std::vector<char>& alone = {});

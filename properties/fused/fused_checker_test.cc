@@ -78,9 +78,9 @@ class Cases {
     for (int i = 0; i < templates; ++i) {
       Choices choices(seed + static_cast<std::uint64_t>(i));
       Case c = GenerateCase(choices, options);
-      for (Case& s :
-           MakeSiblings(contracts, c, siblings, choices, options).cases) {
-        Add(std::move(s));
+      for (Sibling& s :
+           MakeSiblings(contracts, c, siblings, choices, options)) {
+        Add(std::move(*s.c));
       }
       Add(std::move(c));
     }

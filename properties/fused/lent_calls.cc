@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -36,6 +37,16 @@ class Timer {
   double& seconds_;
   Clock::time_point start_ = Clock::now();
 };
+
+// Of calls that were made; empty: all ended well.
+std::string WhyNot(absl::Span<const CallEnd> ends) {
+  for (const CallEnd& end : ends) {
+    if (end.status == CallStatus::kOk) continue;
+    return absl::StrCat("the call ended in ", CallStatusName(end.status), ": ",
+                        end.message);
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -72,7 +83,7 @@ class LentCalls::Call {
         threads_(threads),
         image_(fused.shape()),
         size_(fused.members().size()) {
-    PlaceAll();
+    PlaceAt(0);
     FindRules();
   }
 
@@ -90,7 +101,14 @@ class LentCalls::Call {
     }
     bool differs = false;
     for (std::size_t step = 0; step < image_.steps.size(); ++step) {
-      if (device.ok() && !differs) device = Reference(step);
+      if (device.ok() && !differs) {
+        Timer timer(owner_.times_.expect);
+        device = Refer(step);
+      }
+      if (device.ok() && !differs) {
+        Timer timer(owner_.times_.wait);
+        device = memory_.Settle();
+      }
       if (!device.ok() || !result.why_not.empty()) break;
       if (absl::Status s = Make(step, &result.why_not); !s.ok()) return s;
       if (!result.why_not.empty()) break;
@@ -117,10 +135,111 @@ class LentCalls::Call {
     if (!result.why_not.empty()) {
       result.together = {};
     } else if (!differs) {
-      result.as_expected = true;
-      result.pools_left_out = by_rows_;
-      Judge(&result);
+      Timer timer(owner_.times_.judge);
+      return AsExpected();
     }
+    return result;
+  }
+
+  // ---- of several calls at once; see RunTogether()
+
+  // From `from` on in all memories. Tensors first: what lies behind the pool is
+  // soon not mapped.
+  void PlaceAt(std::uint64_t from) {
+    from_ = from;
+    std::uint64_t at = from + kSlack;
+    tensors_.assign(image_.steps.size(), {});
+    for (std::size_t step = 0; step < image_.steps.size(); ++step) {
+      for (std::size_t t = 0; t < image_.steps[step].tensors.size(); ++t) {
+        tensors_[step].push_back(
+            Reserve(&at, image_.steps[step].tensors[t].misalignment,
+                    fused_.tensor_size(step, t)));
+      }
+    }
+    pool_ = Reserve(&at, 0, fused_.pool_size());
+    used_ = at;
+  }
+  std::uint64_t end() const { return used_; }
+  std::size_t steps() const { return image_.steps.size(); }
+  bool by_rows() const { return by_rows_; }
+
+  // What must come of all members. False: a contract leaves it open.
+  bool Expect(int threads) {
+    expectations_.resize(size_);
+    if (by_rows_) standing_.resize(size_);
+    std::atomic<bool> settled{true};
+    ForEach(size_, threads, [&](std::size_t m) {
+      if (!ExpectMember(m)) settled = false;
+    });
+    return settled_ = settled;
+  }
+
+  void Lay(std::uint8_t* inputs, int threads) const {
+    std::uint64_t end = from_;
+    ForEachPlace([&](const Place& place) {
+      std::memset(inputs + end, kSlackByte, place.begin - end);
+      end = place.begin + place.size;
+    });
+    std::memset(inputs + end, kSlackByte, used_ - end);
+    FusedCase::Memory to;
+    to.pool = inputs + pool_.begin;
+    for (const auto& step : tensors_) {
+      auto& tensors = to.tensors.emplace_back();
+      for (const Place& place : step) tensors.push_back(inputs + place.begin);
+    }
+    fused_.LayInto(to, threads);
+  }
+  void LayExpectedInto(std::uint8_t* expected) { expected_ = expected; }
+
+  LentCall Describe(std::size_t step) const {
+    return {.image = &image_,
+            .step = step,
+            .pool = pool_,
+            .tensors = tensors_[step]};
+  }
+
+  // The reference for what comes of the step; begins to.
+  absl::Status Refer(std::size_t step) {
+    return by_rows_ && image_.steps[step].kernel == Kernel::kWriter
+               ? ReferByRows(step)
+               : ReferWhole(step);
+  }
+
+  // All of its bytes but those of steps up to `step` that the host looks at.
+  void AddRanges(std::size_t step, std::vector<MlafuzzRange>* ranges) const {
+    // Of one that lies behind the last, all is one stretch.
+    if (!ranges->empty() && ranges->back().end == from_) {
+      ranges->back().end = used_;
+    } else {
+      ranges->push_back({from_, used_});
+    }
+    for (std::size_t done = 0; done <= step && done < steps(); ++done) {
+      for (std::size_t t = 0; t < tensors_[done].size(); ++t) {
+        if (!IsLooked(done, t)) continue;
+        const Place& place = tensors_[done][t];
+        ranges->back().end = place.begin;
+        ranges->push_back({place.begin + place.size, used_});
+      }
+    }
+  }
+
+  // Brings what the host looks at. False: there are bytes of nobody's.
+  absl::StatusOr<bool> Look(std::size_t step) {
+    bool same = true;
+    for (std::size_t t = 0; same && t < tensors_[step].size(); ++t) {
+      if (!IsLooked(step, t)) continue;
+      const Place& place = tensors_[step][t];
+      if (absl::Status s = Fetch(place); !s.ok()) return s;
+      same = fused_.GapsAreWhole(step, t, results_ + place.begin);
+    }
+    return same;
+  }
+
+  Result AsExpected() {
+    Result result;
+    result.as_expected = true;
+    result.pools_left_out = by_rows_;
+    Judge(&result);
     return result;
   }
 
@@ -131,21 +250,6 @@ class LentCalls::Call {
         (*at + kAlignment - 1) / kAlignment * kAlignment + misalignment;
     *at = begin + size + kSlack;
     return {begin, size};
-  }
-
-  // Tensors first: what lies behind the pool is soon not mapped.
-  void PlaceAll() {
-    std::uint64_t at = kSlack;
-    tensors_.resize(image_.steps.size());
-    for (std::size_t step = 0; step < image_.steps.size(); ++step) {
-      for (std::size_t t = 0; t < image_.steps[step].tensors.size(); ++t) {
-        tensors_[step].push_back(
-            Reserve(&at, image_.steps[step].tensors[t].misalignment,
-                    fused_.tensor_size(step, t)));
-      }
-    }
-    pool_ = Reserve(&at, 0, fused_.pool_size());
-    used_ = at;
   }
 
   // Whether the device can work out what comes of all steps: writers whose
@@ -173,25 +277,11 @@ class LentCalls::Call {
   }
 
   absl::Status Prepare() {
+    auto inputs = memory_.Inputs(used_);
+    if (!inputs.ok()) return inputs.status();
     {
       Timer timer(owner_.times_.lay);
-      auto inputs = memory_.Inputs(used_);
-      if (!inputs.ok()) return inputs.status();
-      std::uint64_t end = 0;
-      ForEachPlace([&](const Place& place) {
-        std::memset(*inputs + end, kSlackByte, place.begin - end);
-        end = place.begin + place.size;
-      });
-      std::memset(*inputs + end, kSlackByte, used_ - end);
-      FusedCase::Memory to;
-      to.pool = *inputs + pool_.begin;
-      for (const auto& step : tensors_) {
-        auto& tensors = to.tensors.emplace_back();
-        for (const Place& place : step) {
-          tensors.push_back(*inputs + place.begin);
-        }
-      }
-      fused_.LayInto(to, threads_);
+      Lay(*inputs, threads_);
       if (absl::Status s = memory_.Bring(0, used_); !s.ok()) return s;
       owner_.copied_bytes_ += used_;
     }
@@ -199,13 +289,7 @@ class LentCalls::Call {
     auto expected = memory_.Expected(used_);
     if (!expected.ok()) return expected.status();
     expected_ = *expected;
-    expectations_.resize(size_);
-    if (by_rows_) standing_.resize(size_);
-    std::atomic<bool> settled{true};
-    ForEach(size_, threads_, [&](std::size_t m) {
-      if (!ExpectMember(m)) settled = false;
-    });
-    settled_ = settled;
+    Expect(threads_);
     return absl::OkStatus();
   }
 
@@ -303,53 +387,45 @@ class LentCalls::Call {
         first[size_]);
   }
 
-  // The reference for what comes of the step.
-  absl::Status Reference(std::size_t step) {
-    if (by_rows_ && image_.steps[step].kernel == Kernel::kWriter) {
-      Timer timer(owner_.times_.expect);
-      if (absl::Status s = ReferByRows(step); !s.ok()) return s;
-    } else {
-      Timer timer(owner_.times_.expect);
-      const auto& tensors = image_.steps[step].tensors;
-      std::vector<char> outputs(tensors.size(), 0);
-      for (std::size_t t = 0; t < tensors.size(); ++t) {
-        outputs[t] = tensors[t].output && !IsLooked(step, t);
-      }
-      const bool pool = std::any_of(
-          expectations_.begin(), expectations_.end(),
-          [&](const auto& member) { return !member[step].pool.empty(); });
-      if (pool) {
-        const CaseImage& first = *fused_.members()[0];
-        std::memcpy(expected_ + pool_.begin, first.pool.bytes.data(),
-                    static_cast<std::size_t>(first.pool.offset));
-      }
-      // Gaps between members' rows have what Lay() gives them.
-      for (std::size_t t = 0; t < tensors.size(); ++t) {
-        if (outputs[t]) fused_.LayGaps(step, t, expected_ + Begin(step, t));
-      }
-      ForEach(size_, threads_, [&](std::size_t m) {
-        if (pool) LayPages(step, m, expected_ + pool_.begin);
-        for (std::size_t t = 0; t < tensors.size(); ++t) {
-          if (!outputs[t]) continue;
-          const auto& bytes = expectations_[m][step].outputs[t];
-          std::memcpy(
-              expected_ + Begin(step, t) + fused_.RowsOf(step, t, m).begin,
-              bytes.data(), bytes.size());
-        }
-      });
-      if (pool) {
-        if (absl::Status s = Refer(pool_); !s.ok()) return s;
-      }
+  absl::Status ReferWhole(std::size_t step) {
+    const auto& tensors = image_.steps[step].tensors;
+    std::vector<char> outputs(tensors.size(), 0);
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      outputs[t] = tensors[t].output && !IsLooked(step, t);
+    }
+    const bool pool = std::any_of(
+        expectations_.begin(), expectations_.end(),
+        [&](const auto& member) { return !member[step].pool.empty(); });
+    if (pool) {
+      const CaseImage& first = *fused_.members()[0];
+      std::memcpy(expected_ + pool_.begin, first.pool.bytes.data(),
+                  static_cast<std::size_t>(first.pool.offset));
+    }
+    // Gaps between members' rows have what Lay() gives them.
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      if (outputs[t]) fused_.LayGaps(step, t, expected_ + Begin(step, t));
+    }
+    ForEach(size_, threads_, [&](std::size_t m) {
+      if (pool) LayPages(step, m, expected_ + pool_.begin);
       for (std::size_t t = 0; t < tensors.size(); ++t) {
         if (!outputs[t]) continue;
-        if (absl::Status s = Refer(tensors_[step][t]); !s.ok()) return s;
+        const auto& bytes = expectations_[m][step].outputs[t];
+        std::memcpy(
+            expected_ + Begin(step, t) + fused_.RowsOf(step, t, m).begin,
+            bytes.data(), bytes.size());
       }
+    });
+    if (pool) {
+      if (absl::Status s = Bring(pool_); !s.ok()) return s;
     }
-    Timer timer(owner_.times_.wait);
-    return memory_.Settle();
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      if (!outputs[t]) continue;
+      if (absl::Status s = Bring(tensors_[step][t]); !s.ok()) return s;
+    }
+    return absl::OkStatus();
   }
 
-  absl::Status Refer(const Place& place) {
+  absl::Status Bring(const Place& place) {
     owner_.copied_bytes_ += place.size;
     return memory_.Expect(place.begin, place.begin + place.size);
   }
@@ -379,20 +455,14 @@ class LentCalls::Call {
 
   absl::Status Make(std::size_t step, std::string* why_not) {
     Timer timer(owner_.times_.wait);
-    CallEnd end;
-    const LentCall call = {.image = &image_,
-                           .step = step,
-                           .pool = pool_,
-                           .tensors = tensors_[step]};
-    absl::Status s = owner_.executor_.CallLent(owner_.targets_, call, &end);
+    std::vector<CallEnd> ends;
+    absl::Status s =
+        owner_.executor_.CallLent(owner_.targets_, {Describe(step)}, &ends);
     if (absl::IsFailedPrecondition(s)) {
       *why_not = std::string(s.message());
       return absl::OkStatus();
     }
-    if (s.ok() && end.status != CallStatus::kOk) {
-      *why_not = absl::StrCat("the call ended in ", CallStatusName(end.status),
-                              ": ", end.message);
-    }
+    if (s.ok()) *why_not = WhyNot(ends);
     return s;
   }
 
@@ -400,25 +470,12 @@ class LentCalls::Call {
   // and brings those of the step.
   absl::StatusOr<bool> Compare(std::size_t step) {
     Timer timer(owner_.times_.wait);
-    std::vector<MlafuzzRange> ranges = {{0, used_}};
-    for (std::size_t done = 0; done <= step; ++done) {
-      for (std::size_t t = 0; t < tensors_[done].size(); ++t) {
-        if (!IsLooked(done, t)) continue;
-        const Place& place = tensors_[done][t];
-        ranges.back().end = place.begin;
-        ranges.push_back({place.begin + place.size, used_});
-      }
-    }
+    std::vector<MlafuzzRange> ranges;
+    AddRanges(step, &ranges);
     auto differences = memory_.Compare(ranges);
     if (!differences.ok()) return differences.status();
-    bool same = differences->bytes == 0;
-    for (std::size_t t = 0; same && t < tensors_[step].size(); ++t) {
-      if (!IsLooked(step, t)) continue;
-      const Place& place = tensors_[step][t];
-      if (absl::Status s = Fetch(place); !s.ok()) return s;
-      same = fused_.GapsAreWhole(step, t, results_ + place.begin);
-    }
-    return same;
+    if (differences->bytes != 0) return false;
+    return Look(step);
   }
 
   absl::Status Fetch(const Place& place) {
@@ -497,7 +554,6 @@ class LentCalls::Call {
 
   // Everything was as expected.
   void Judge(Result* result) {
-    Timer timer(owner_.times_.judge);
     result->observations.resize(size_);
     result->checks.resize(size_);
     ForEach(size_, threads_, [&](std::size_t m) {
@@ -537,7 +593,8 @@ class LentCalls::Call {
   const std::size_t size_;
   Place pool_;
   std::vector<std::vector<Place>> tensors_;
-  std::uint64_t used_ = 0;
+  std::uint64_t from_ = 0;
+  std::uint64_t used_ = 0;  // up to here
   std::uint8_t* expected_ = nullptr;
   const std::uint8_t* results_ = nullptr;
   // By member and step.
@@ -577,6 +634,173 @@ absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
     return result;
   }
   return Call(*this, fused, contracts, threads).Run();
+}
+
+// Goes on as long as all is as expected. Rows that the device works out pass
+// through one buffer: they are waited for, call by call.
+absl::StatusOr<LentCalls::Together> LentCalls::RunTogether(
+    absl::Span<Call* const> calls, int threads) {
+  Together end;
+  std::size_t steps = 0;
+  const auto lost = [&](const absl::Status& device) {
+    lost_ = std::string(device.message());
+    end.why_not = lost_;
+    return end;
+  };
+  const std::uint64_t bytes = calls.back()->end();
+  auto inputs = memory_->Inputs(bytes);
+  if (!inputs.ok()) return lost(inputs.status());
+  auto expected = memory_->Expected(bytes);
+  if (!expected.ok()) return lost(expected.status());
+  {
+    Timer timer(times_.lay);
+    ForEach(
+        calls.size(), threads,
+        [&](std::size_t i) { calls[i]->Lay(*inputs, 1); }, 1);
+  }
+  if (absl::Status s = memory_->Bring(0, bytes); !s.ok()) return lost(s);
+  copied_bytes_ += bytes;
+  for (Call* const call : calls) {
+    call->LayExpectedInto(*expected);
+    steps = std::max(steps, call->steps());
+  }
+  for (std::size_t step = 0; step < steps; ++step) {
+    // A runner each.
+    std::map<std::string, std::vector<LentCall>> made;
+    for (Call* const call : calls) {
+      if (step >= call->steps()) continue;
+      const LentCall described = call->Describe(step);
+      made[targets_.For(described.image->steps[step].kernel)->name()].push_back(
+          described);
+      Timer timer(times_.expect);
+      if (absl::Status s = call->Refer(step); !s.ok()) return lost(s);
+      if (!call->by_rows()) continue;
+      if (absl::Status s = memory_->Settle(); !s.ok()) return lost(s);
+    }
+    Timer timer(times_.wait);
+    if (absl::Status s = memory_->Settle(); !s.ok()) return lost(s);
+    for (const auto& [target, exchange] : made) {
+      std::vector<CallEnd> ends;
+      absl::Status s = executor_.CallLent(targets_, exchange, &ends);
+      if (!s.ok() && !absl::IsFailedPrecondition(s)) return s;
+      end.why_not = s.ok() ? WhyNot(ends) : std::string(s.message());
+      if (!end.why_not.empty()) return end;
+    }
+    std::vector<MlafuzzRange> ranges;
+    for (Call* const call : calls) call->AddRanges(step, &ranges);
+    auto differences = memory_->Compare(ranges);
+    if (!differences.ok()) return lost(differences.status());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      bool same = true;
+      if (differences->bytes != 0) {
+        ranges.clear();
+        calls[i]->AddRanges(step, &ranges);
+        auto own = memory_->Compare(ranges);
+        if (!own.ok()) return lost(own.status());
+        same = own->bytes == 0;
+      }
+      if (same && step < calls[i]->steps()) {
+        auto whole = calls[i]->Look(step);
+        if (!whole.ok()) return lost(whole.status());
+        same = *whole;
+      }
+      if (!same) end.odd.push_back(i);
+    }
+    if (!end.odd.empty()) return end;
+  }
+  const MlafuzzLenderTimes times = memory_->TakeTimes();
+  times_.copy += times.bring + times.compare + times.fetch;
+  end.as_expected = true;
+  return end;
+}
+
+absl::StatusOr<std::vector<LentCalls::Result>> LentCalls::RunAll(
+    absl::Span<const std::unique_ptr<FusedCase>> calls,
+    const Contracts& contracts, int threads,
+    const std::function<void()>& progress) {
+  std::vector<Result> results(calls.size());
+  std::vector<std::unique_ptr<Call>> open(calls.size());
+  std::vector<std::size_t> alone;
+  // Those that fit into the memory at once.
+  for (std::size_t begin = 0; begin < calls.size();) {
+    progress();
+    std::vector<std::size_t> fits;
+    std::uint64_t at = 0;
+    std::size_t end = begin;
+    for (; end < calls.size(); ++end) {
+      if (!lost_.empty() || calls[end]->shape().launch != Launch::kDirect) {
+        alone.push_back(end);
+        continue;
+      }
+      open[end] =
+          std::make_unique<Call>(*this, *calls[end], contracts, threads);
+      open[end]->PlaceAt(at);
+      if (open[end]->end() > memory_->bytes()) {
+        if (at > 0) break;
+        alone.push_back(end);
+        continue;
+      }
+      at = open[end]->end();
+      fits.push_back(end);
+    }
+    begin = end;
+    std::vector<char> settled(fits.size(), 0);
+    {
+      Timer timer(times_.expect);
+      ForEach(
+          fits.size(), threads,
+          [&](std::size_t i) { settled[i] = open[fits[i]]->Expect(1); }, 1);
+    }
+    std::vector<Call*> together;
+    std::vector<std::size_t> which;
+    at = 0;
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      if (settled[i] == 0) {
+        alone.push_back(fits[i]);
+        continue;
+      }
+      together.push_back(open[fits[i]].get());
+      which.push_back(fits[i]);
+      together.back()->PlaceAt(at);
+      at = together.back()->end();
+    }
+    if (together.empty()) continue;
+    auto seen = RunTogether(together, threads);
+    if (!seen.ok()) return seen.status();
+    if (seen->as_expected) {
+      Timer timer(times_.judge);
+      ForEach(
+          which.size(), threads,
+          [&](std::size_t i) { results[which[i]] = together[i]->AsExpected(); },
+          1);
+    } else {
+      bool all_well = true;
+      for (const std::size_t i : which) {
+        progress();
+        auto own = Run(*calls[i], contracts, threads);
+        if (!own.ok()) return own.status();
+        results[i] = *std::move(own);
+        all_well &= results[i].as_expected;
+      }
+      if (all_well && which.size() > 1) {
+        const std::string how = absl::StrCat(
+            "in one exchange with ", which.size() - 1,
+            " other calls, and not by itself: ",
+            seen->why_not.empty() ? "it left bytes that are not as expected"
+                                  : seen->why_not);
+        if (seen->odd.empty()) results[which[0]].unstable = how;
+        for (const std::size_t i : seen->odd) results[which[i]].unstable = how;
+      }
+    }
+    for (const std::size_t i : fits) open[i].reset();
+  }
+  for (const std::size_t i : alone) {
+    progress();
+    auto own = Run(*calls[i], contracts, threads);
+    if (!own.ok()) return own.status();
+    results[i] = *std::move(own);
+  }
+  return results;
 }
 
 }  // namespace mlafuzz

@@ -1,13 +1,16 @@
 #ifndef MLAFUZZ_PROPERTIES_FUSED_LENT_CALLS_H_
 #define MLAFUZZ_PROPERTIES_FUSED_LENT_CALLS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "kernels/foreign/executor.h"
 #include "kernels/foreign/lent_memory.h"
 #include "kernels/target_set.h"
@@ -55,11 +58,24 @@ class LentCalls {
     bool pools_left_out = false;
     // Else: what the call left, for FusedCase::Split().
     Observation together;
+    // It was as expected by itself, and not in an exchange with others: how
+    // that ended. Nothing is to be said of its members then.
+    std::string unstable;
   };
   // Not OK if the executor cannot go on. `threads` share what this process
   // does.
   absl::StatusOr<Result> Run(const FusedCase& fused, const Contracts& contracts,
                              int threads);
+
+  // The same of several calls, in as few exchanges as the memory allows: each
+  // wakes two processes and has the device change contexts twice. Where
+  // anything else than what is expected comes of one, all its calls are made
+  // again by themselves: what a call does to another's memory is not the
+  // other's fault. `progress` is called now and then.
+  absl::StatusOr<std::vector<Result>> RunAll(
+      absl::Span<const std::unique_ptr<FusedCase>> calls,
+      const Contracts& contracts, int threads,
+      const std::function<void()>& progress);
 
   struct Times {        // seconds, of all calls so far
     double lay = 0;     // inputs into pinned memory
@@ -74,6 +90,15 @@ class LentCalls {
 
  private:
   class Call;
+
+  // How an exchange of several calls ended.
+  struct Together {
+    bool as_expected = false;
+    std::string why_not;           // of all
+    std::vector<std::size_t> odd;  // whose bytes are not as expected
+  };
+  absl::StatusOr<Together> RunTogether(absl::Span<Call* const> calls,
+                                       int threads);
 
   const TargetSet& targets_;
   ForeignExecutor& executor_;

@@ -50,25 +50,36 @@ class FakeRunner : public ForeignExecutor {
     ASSERT_NE(memory_, MAP_FAILED);
   }
 
-  absl::Status CallLent(const TargetSet& targets, const LentCall& call,
-                        CallEnd* end) override {
-    const StepImage& step = call.image->steps[call.step];
-    std::vector<std::uint8_t*> data;
-    for (const LentCall::Place& place : call.tensors) {
-      data.push_back(memory_ + place.begin);
+  absl::Status CallLent(const TargetSet& targets,
+                        absl::Span<const LentCall> calls,
+                        std::vector<CallEnd>* ends) override {
+    ++exchanges;
+    ends->clear();
+    for (const LentCall& call : calls) {
+      const StepImage& step = call.image->steps[call.step];
+      std::vector<std::uint8_t*> data;
+      for (const LentCall::Place& place : call.tensors) {
+        data.push_back(memory_ + place.begin);
+      }
+      const CallResult result =
+          CallArgs(call.image->pool,
+                   memory_ + call.pool.begin + call.image->pool.offset, step,
+                   data, {kDLCPU, 0})
+              .Call(targets.For(step.kernel), {});
+      ends->push_back({result.status, result.message});
+      if (after != nullptr) after(memory_, call);
     }
-    const CallResult result =
-        CallArgs(call.image->pool,
-                 memory_ + call.pool.begin + call.image->pool.offset, step,
-                 data, {kDLCPU, 0})
-            .Call(targets.For(step.kernel), {});
-    *end = {result.status, result.message};
-    if (after != nullptr) after(memory_, call);
+    if (end != nullptr) end(calls, memory_, ends);
     return absl::OkStatus();
   }
 
   // What else happens to the lent memory.
   std::function<void(std::uint8_t*, const LentCall&)> after;
+  // Of an exchange.
+  std::function<void(absl::Span<const LentCall>, std::uint8_t*,
+                     std::vector<CallEnd>*)>
+      end;
+  int exchanges = 0;
 
  private:
   std::unique_ptr<Executor> host_ = MakeHostExecutor();
@@ -102,8 +113,8 @@ class Families {
     for (int i = 0; i < templates; ++i) {
       Choices choices(1 + static_cast<std::uint64_t>(i));
       Case c = GenerateCase(choices, options);
-      for (Case& s : MakeSiblings(contracts, c, 7, choices, options).cases) {
-        Add(contracts, std::move(s));
+      for (Sibling& s : MakeSiblings(contracts, c, 7, choices, options)) {
+        Add(contracts, std::move(*s.c));
       }
       Add(contracts, std::move(c));
     }
@@ -332,6 +343,131 @@ TEST(LentCalls, ManyRequestsShareAGather) {
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(result->why_not, "");
     EXPECT_TRUE(result->as_expected) << name;
+  }
+}
+
+std::vector<std::unique_ptr<FusedCase>> AsFused(
+    const std::vector<std::vector<const CaseImage*>>& calls) {
+  std::vector<std::unique_ptr<FusedCase>> fused;
+  for (const auto& members : calls) {
+    fused.push_back(std::make_unique<FusedCase>(members));
+  }
+  return fused;
+}
+
+std::string Text(const LentCalls::Result& result) {
+  std::string text = result.why_not + result.unstable +
+                     (result.as_expected ? "as expected\n" : "\n");
+  for (const auto& checks : result.checks) text += Text(checks);
+  for (const StepObservation& step : result.together.steps) {
+    text += std::to_string(step.status == CallStatus::kOk) +
+            std::to_string(step.strays.size());
+    for (const auto& output : step.outputs) {
+      text += std::string(output.begin(), output.end());
+    }
+    if (step.pool.has_value()) {
+      text += std::string(step.pool->begin(), step.pool->end());
+    }
+  }
+  return text;
+}
+
+// Right and wrong kernels: each call of an exchange has what it has by itself.
+// Right ones take few exchanges.
+TEST(LentCalls, ManyInOneExchangeAreAsEachByItself) {
+  for (const auto& [name, kernel] : std::multimap<std::string, Kernel>{
+           {"builtin", Kernel::kWriter},
+           {"builtin", Kernel::kGather},
+           {"builtin", Kernel::kConvert},
+           {"builtin", Kernel::kDecode},
+           {"mutant:gather-bf16-scale", Kernel::kGather},
+           {"mutant:amax-signed", Kernel::kWriter},
+           {"mutant:lse-wrong-base", Kernel::kDecode}}) {
+    Lent lent(name);
+    const Families families(lent.contracts(), OptionsFor(lent.targets, kernel),
+                            kernel == Kernel::kDecode ? 15 : 40);
+    const auto calls = AsFused(families.Calls());
+    ASSERT_GT(calls.size(), 5u);
+    int alive = 0;
+    const auto all =
+        lent.calls->RunAll(calls, lent.contracts(), 3, [&alive] { ++alive; });
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_GT(alive, 0);
+    const int exchanges = std::exchange(lent.runner.exchanges, 0);
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const auto own = lent.calls->Run(*calls[c], lent.contracts(), 1);
+      ASSERT_TRUE(own.ok()) << own.status();
+      ASSERT_EQ(Text((*all)[c]), Text(*own)) << name << ", call " << c;
+    }
+    if (name == "builtin") EXPECT_LT(2 * exchanges, lent.runner.exchanges);
+  }
+}
+
+struct TokenCalls {
+  explicit TokenCalls(std::size_t count) : cases(OneTokens(8)) {
+    images.reserve(cases.size());
+    for (const Case& c : cases) images.push_back(*BuildImage(c));
+    for (std::size_t i = 0; i < count; ++i) {
+      calls.push_back(std::make_unique<FusedCase>(
+          std::vector<const CaseImage*>{&images[i % 8], &images[(i + 1) % 8]}));
+    }
+  }
+  std::vector<Case> cases;
+  std::vector<CaseImage> images;
+  std::vector<std::unique_ptr<FusedCase>> calls;
+};
+
+// What only an exchange of several shows is not lost, whoever did it.
+TEST(LentCalls, WhatOnlySeveralShowIsSaid) {
+  Lent lent("builtin");
+  const TokenCalls some(6);
+  lent.runner.end = [](absl::Span<const LentCall> calls, std::uint8_t* memory,
+                       std::vector<CallEnd>*) {
+    if (calls.size() > 1) memory[calls[3].pool.begin + 7] ^= 1;
+  };
+  auto results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (std::size_t c = 0; c < 6; ++c) {
+    const LentCalls::Result& result = (*results)[c];
+    EXPECT_TRUE(result.as_expected);
+    EXPECT_EQ(result.unstable,
+              c == 3 ? "in one exchange with 5 other calls, and not by itself: "
+                       "it left bytes that are not as expected"
+                     : "");
+  }
+  lent.runner.end = [](absl::Span<const LentCall> calls, std::uint8_t*,
+                       std::vector<CallEnd>* ends) {
+    if (calls.size() > 1) (*ends)[2] = {CallStatus::kError, "too many"};
+  };
+  results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_NE((*results)[0].unstable.find("too many"), std::string::npos);
+}
+
+// One that harms another's memory, and ends its process where there is none:
+// nothing is said of the other.
+TEST(LentCalls, HarmToAnotherCallIsNoFaultOfIts) {
+  Lent lent("builtin");
+  const TokenCalls some(6);
+  const Case* const second = some.calls[1]->shape().source;
+  lent.runner.end = [second](absl::Span<const LentCall> calls,
+                             std::uint8_t* memory, std::vector<CallEnd>* ends) {
+    for (const LentCall& call : calls) {
+      if (call.image->source != second) continue;
+      if (calls.size() > 1) {
+        memory[call.pool.begin + call.pool.size + 2 * LentCalls::kSlack] ^= 1;
+      } else {
+        (*ends)[0] = {CallStatus::kCrash, "an illegal address"};
+      }
+    }
+  };
+  const auto results =
+      lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (std::size_t c = 0; c < 6; ++c) {
+    EXPECT_EQ((*results)[c].unstable, "") << c;
+    EXPECT_EQ((*results)[c].as_expected, c != 1) << c;
+    EXPECT_EQ((*results)[c].why_not.empty(), c != 1) << c;
   }
 }
 
