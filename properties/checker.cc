@@ -11,6 +11,7 @@
 #include "oracle/expect.h"
 #include "oracle/validity.h"
 #include "properties/check_filter.h"
+#include "properties/combined_executor.h"
 #include "properties/fused/for_each.h"
 #include "properties/relations.h"
 
@@ -172,19 +173,51 @@ absl::Status CaseChecker::CheckImages(std::vector<CaseImage> images,
         result.checks = Judge(contracts, result.image, result.observation);
       },
       kPiece);
+  if (absl::Status s = RunAllRelations(sent, options, threads, results);
+      !s.ok()) {
+    return s;
+  }
+  if (check_filter == nullptr) return absl::OkStatus();
   for (const std::size_t i : sent) {
     CaseResult& result = (*results)[i];
-    const CheckOptions& own = options[i];
-    if (own.all_relations || own.relations_per_case > 0) {
-      if (absl::Status s =
-              RunRelations(targets_, executor_, contracts, own, result);
+    check_filter(contracts, result.image, result.observation, &result.checks);
+  }
+  return absl::OkStatus();
+}
+
+// On several threads, those that wait for a rerun at a time share a batch.
+absl::Status CaseChecker::RunAllRelations(
+    absl::Span<const std::size_t> sent, absl::Span<const CheckOptions> options,
+    int threads, std::vector<CaseResult>* results) {
+  const Contracts contracts = this->contracts();
+  std::vector<std::size_t> related;
+  for (const std::size_t i : sent) {
+    if (options[i].all_relations || options[i].relations_per_case > 0) {
+      related.push_back(i);
+    }
+  }
+  if (threads < 2 || related.size() < 2) {
+    for (const std::size_t i : related) {
+      if (absl::Status s = RunRelations(targets_, executor_, contracts,
+                                        options[i], (*results)[i]);
           !s.ok()) {
         return s;
       }
     }
-    if (check_filter != nullptr) {
-      check_filter(contracts, result.image, result.observation, &result.checks);
-    }
+    return absl::OkStatus();
+  }
+  CombinedExecutor combined(executor_);
+  std::vector<absl::Status> ends(related.size());
+  ForEach(
+      related.size(), threads,
+      [&](std::size_t k) {
+        const CombinedExecutor::Part part(combined);
+        ends[k] = RunRelations(targets_, combined, contracts,
+                               options[related[k]], (*results)[related[k]]);
+      },
+      1);
+  for (const absl::Status& end : ends) {
+    if (!end.ok()) return end;
   }
   return absl::OkStatus();
 }

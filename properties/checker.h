@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_PROPERTIES_CHECKER_H_
 #define MLAFUZZ_PROPERTIES_CHECKER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -54,7 +55,8 @@ class CaseChecker {
   absl::Status CheckCase(const Case& c, const CheckOptions& options,
                          CaseResult* result);
   // The same of cases that are built already, each with options of its own: as
-  // many as there are images. `threads` share the judging.
+  // many as there are images. `threads` share the judging
+  // and what relations make of a case.
   absl::Status CheckImages(std::vector<CaseImage> images,
                            absl::Span<const CheckOptions> options,
                            std::vector<CaseResult>* results, int threads = 1);
@@ -65,6 +67,11 @@ class CaseChecker {
   Contracts contracts() const;
 
  private:
+  // Of the results `sent`.
+  absl::Status RunAllRelations(absl::Span<const std::size_t> sent,
+                               absl::Span<const CheckOptions> options,
+                               int threads, std::vector<CaseResult>* results);
+
   const TargetSet& targets_;
   Executor& executor_;
 };

@@ -5,8 +5,12 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "fuzz/testing/campaigns.h"
+#include "fuzz/worker/case_log.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -78,6 +82,54 @@ TEST(FusedCampaign, WrongInLargeBatchesAlone) {
   // The same cases, each alone: right.
   options.fuse = 0;
   EXPECT_TRUE(RunShort(options).findings.empty());
+}
+
+// What a campaign ran and what it said of it, in words.
+std::string Told(const CampaignOptions& options, const CampaignResult& result) {
+  const Totals& totals = result.totals;
+  std::string told = absl::StrCat(
+      totals.cases, " cases ", totals.checks, " checks ", totals.informative,
+      " informative ", totals.failures, " failures ", totals.fused, " fused ",
+      totals.fused_calls, " calls ", totals.fused_rerun, " rerun ",
+      totals.only_fused, " only fused ", totals.power_samples, " samples\n");
+  for (const auto* counts : {&totals.power, &totals.made_for,
+                             &totals.made_sampled, &totals.made_informative}) {
+    absl::StrAppend(&told, absl::StrJoin(*counts, " "), "\n");
+  }
+  absl::StrAppend(&told, absl::StrJoin(totals.knobs, " "), "\n",
+                  absl::StrJoin(totals.relations, " "), "\n",
+                  absl::StrJoin(totals.executions, " "), "\n",
+                  absl::StrJoin(totals.distinct, " "), "\n");
+  for (const Finding& finding : result.findings.all()) {
+    absl::StrAppend(&told, finding.failure.key(), " after ",
+                    finding.executions_to_find, ": ",
+                    absl::BytesToHexString(finding.case_binary), "\n");
+  }
+  const auto cases = ReadCaseLog(options.case_log + ".0");
+  EXPECT_TRUE(cases.ok()) << cases.status();
+  if (cases.ok()) absl::StrAppend(&told, absl::StrJoin(*cases, "\n"));
+  return told;
+}
+
+// The same seed makes the same cases, in the same calls, with the same
+// verdicts, whatever the number of threads.
+TEST(FusedCampaign, ThreadsChangeNothingButTheTime) {
+  for (const char* library : {"right", "large_batch"}) {
+    std::string first;
+    for (const std::uint32_t threads : {1, 2, 7}) {
+      CampaignOptions options = FusedCampaign(library);
+      options.cases = 4000;
+      options.fuse = 256;
+      options.threads = threads;
+      options.case_log =
+          absl::StrCat(testing::TempDir(), "/", library, threads);
+      std::filesystem::remove(options.case_log + ".0");
+      const std::string told = Told(options, RunShort(options));
+      if (first.empty()) first = told;
+      EXPECT_EQ(told, first) << library << ", " << threads << " threads";
+    }
+    EXPECT_NE(first.find("4000 cases"), std::string::npos);
+  }
 }
 
 }  // namespace

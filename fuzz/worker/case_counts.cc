@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "corpus/knobs.h"
 #include "oracle/judge.h"
 #include "oracle/pool_history.h"
@@ -25,6 +27,26 @@ constexpr std::uint64_t kMadePerSample = 4;
 constexpr std::size_t kPiece = 64;
 
 std::size_t Index(Kernel kernel) { return static_cast<std::size_t>(kernel); }
+
+// A number of AllRelations(), or -1. By a table: thousands of cases have a
+// dozen checks each.
+int RelationNumber(Kernel kernel, const std::string& property) {
+  using Table = absl::flat_hash_map<std::string, std::array<int, kKernels>>;
+  static const Table& table = *[] {
+    auto* names = new Table;
+    const std::vector<Relation>& relations = AllRelations();
+    for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
+      std::array<int, kKernels> none;
+      none.fill(-1);
+      int& number = names->try_emplace(relations[i].name, none)
+                        .first->second[Index(relations[i].kernel)];
+      if (number < 0) number = static_cast<int>(i);
+    }
+    return names;
+  }();
+  const auto found = table.find(property);
+  return found == table.end() ? -1 : found->second[Index(kernel)];
+}
 
 }  // namespace
 
@@ -49,20 +71,14 @@ void CaseCounts::AddTo(Tally& tally, const CaseResult& result,
   for (std::size_t k = 0; k < kKernels; ++k) {
     if (called.test(k)) ++tally.cases_of[k];
   }
-  const std::vector<Relation>& relations = AllRelations();
   for (const Check& check : result.checks) {
     ++tally.checks;
     ++tally.verdicts[static_cast<std::size_t>(check.verdict)];
     if (check.verdict == Verdict::kPass || IsFailure(check.verdict)) {
       ++tally.informative;
     }
-    for (std::size_t i = 0; i < relations.size() && i < kMaxRelations; ++i) {
-      if (check.kernel == relations[i].kernel &&
-          check.property == relations[i].name) {
-        ++tally.relations[i];
-        break;
-      }
-    }
+    const int relation = RelationNumber(check.kernel, check.property);
+    if (relation >= 0) ++tally.relations[static_cast<std::size_t>(relation)];
   }
   const std::vector<int> knobs = ExercisedKnobs(result.image);
   for (const int knob : knobs) {

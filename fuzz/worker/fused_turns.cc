@@ -23,12 +23,12 @@ constexpr std::uint64_t kFamily = 16;
 // The first inputs, stored cases among them, come without siblings: what they
 // show is found as soon as in a campaign that fuses nothing.
 constexpr std::uint64_t kWithoutSiblings = 256;
-// Turns between what a case shows and the next that is made by it.
-constexpr std::size_t kHeardAfter = 2;
+// A turn is heard of when so many more were collected.
+constexpr std::size_t kHeardAfter = 3;
 // Lent memory takes a call's slack beside its bytes.
 constexpr std::int64_t kLentBeside = std::int64_t{4} << 20;
-// Bytes of a turn's images; three turns are there at a time.
-constexpr std::int64_t kMostBytes = std::int64_t{192} << 20;
+// Bytes of a turn's images; four turns are there at a time.
+constexpr std::int64_t kMostBytes = std::int64_t{160} << 20;
 
 bool AnyFails(const CaseResult& result) {
   return std::any_of(result.checks.begin(), result.checks.end(),
@@ -50,7 +50,8 @@ FusedTurns::FusedTurns(const WorkRequest& request, Session& session,
       generator_(generator),
       threads_(static_cast<int>(std::max(1u, request.threads()))),
       maker_(threads_ > 1),
-      caller_(threads_ > 1) {
+      caller_(threads_ > 1),
+      counter_(threads_ > 1) {
   KeepFreedMemory();
   FusedOptions options;
   options.most_cases = request.fuse();
@@ -70,22 +71,27 @@ FusedTurns::FusedTurns(const WorkRequest& request, Session& session,
                    std::string(lent.status().message()).c_str());
     }
   }
-  checker_ = std::make_unique<FusedChecker>(session.checker(),
-                                            session.targets(),
-                                            session.executor(),
-                                            std::move(options));
+  checker_ =
+      std::make_unique<FusedChecker>(session.checker(), session.targets(),
+                                     session.executor(), std::move(options));
 }
 
 // ---- the engine's thread
 
+// A turn is over when the next input comes, not with the one that fills it: who
+// is large fills it more often, and the engine would take what the turns before
+// showed for that input's own.
 bool FusedTurns::Add(const Case& c, std::string canonical, int made_for) {
+  if (collecting_->planned >= request_.fuse() ||
+      collecting_->bytes >= kMostBytes) {
+    Advance();
+  }
   Input input;
   input.c = std::make_unique<Case>(c);
   auto image = BuildImage(*input.c);
   if (!image.ok()) return false;
   input.fused.image = *std::move(image);
-  const auto key =
-      FuseKey(session_.checker().contracts(), input.fused.image);
+  const auto key = FuseKey(session_.checker().contracts(), input.fused.image);
   if (key.ok()) {
     input.fused.key = *key;
     const std::uint64_t fuse = request_.fuse();
@@ -109,35 +115,44 @@ bool FusedTurns::Add(const Case& c, std::string canonical, int made_for) {
   turn.planned += cases;
   planned_ += cases;
   turn.inputs.push_back(std::move(input));
-  if (turn.planned >= request_.fuse() || turn.bytes >= kMostBytes) Advance();
   return true;
 }
 
-// A turn is heard of when the second after it was collected, whatever the
-// number of threads.
+// What a turn waits for is the same whatever the number of threads; with one,
+// all that follows it is done before the next is collected.
 void FusedTurns::Advance() {
   caller_.Wait();
-  if (running_ != nullptr) {
-    error_.Update(running_->error);
-    shown_.push_back(std::move(running_));
+  maker_.Wait();
+  counter_.Wait();
+  std::unique_ptr<Turn> collected;
+  if (counting_ != nullptr) {
+    error_.Update(counting_->error);
+    shown_.push_back(std::move(counting_));
   }
   const std::size_t unheard = threads_ > 1 ? 0 : kHeardAfter - 1;
   for (; shown_.size() > unheard; shown_.pop_front()) Hear(*shown_.front());
-  maker_.Wait();
-  std::unique_ptr<Turn> collected;
   if (!collecting_->inputs.empty()) {
     collected = std::exchange(collecting_, std::make_unique<Turn>());
     if (generator_.steering != nullptr) {
       collected->weights = generator_.steering->weights;
     }
   }
-  running_ = threads_ > 1 ? std::exchange(making_, std::move(collected))
-                          : std::move(collected);
-  if (making_ != nullptr) {
-    maker_.Start([this] { Make(*making_); });
-  } else if (running_ != nullptr && threads_ == 1) {
-    Make(*running_);
+  if (threads_ == 1) {
+    counting_ = std::move(collected);
+    if (counting_ == nullptr) return;
+    Make(*counting_);
+    if (MayRun()) Run(*counting_);
+    Count(*counting_);
+    error_.Update(counting_->error);
+    return;
   }
+  counting_ = std::move(running_);
+  running_ = std::move(making_);
+  making_ = std::move(collected);
+  if (making_ != nullptr) maker_.Start([this] { Make(*making_); });
+  if (counting_ != nullptr) counter_.Start([this] { Count(*counting_); });
+  // Whether it found something decides whether there is another turn.
+  if (request_.stop_on_first()) counter_.Wait();
   if (running_ != nullptr && MayRun()) {
     caller_.Start([this] { Run(*running_); });
   }
@@ -146,11 +161,14 @@ void FusedTurns::Advance() {
 // All that was handed out has run, and is heard of.
 void FusedTurns::Drain() {
   if (!collecting_->inputs.empty()) Advance();
-  while (making_ != nullptr || running_ != nullptr) Advance();
+  while (making_ != nullptr || running_ != nullptr || counting_ != nullptr) {
+    Advance();
+  }
   for (; !shown_.empty(); shown_.pop_front()) Hear(*shown_.front());
   while (!postponed_.empty() && MayRun() && status_.stop == 0) {
     Turn rest;
     Run(rest);
+    Count(rest);
     Hear(rest);
   }
 }
@@ -220,12 +238,12 @@ std::vector<FusedTurns::Made> FusedTurns::MakeFamily(
     // As the engine would have it.
     if (bytes.size() >= kMaxCaseBytes) continue;
     const std::uint64_t hash = CaseHash(*sibling.c);
-    family.push_back({.c = std::move(sibling.c),
-                      .canonical = std::move(bytes),
-                      .made_for = sibling.made_for,
-                      .fused = {.image = std::move(sibling.image),
-                                .key = key,
-                                .hash = hash}});
+    family.push_back(
+        {.c = std::move(sibling.c),
+         .canonical = std::move(bytes),
+         .made_for = sibling.made_for,
+         .fused = {
+             .image = std::move(sibling.image), .key = key, .hash = hash}});
   }
   return family;
 }
@@ -241,10 +259,6 @@ void FusedTurns::Run(Turn& turn) {
   turn.made.clear();
   if (made.empty()) return;
   status_.Begin(made[0].canonical);
-  std::array<std::uint64_t, kKernels> executions;
-  for (std::size_t k = 0; k < kKernels; ++k) {
-    executions[k] = status_.executions[k];
-  }
   std::vector<FusedInput> inputs;
   inputs.reserve(made.size());
   for (Made& m : made) {
@@ -254,43 +268,48 @@ void FusedTurns::Run(Turn& turn) {
   }
   std::vector<FusedResult> results;
   turn.error = checker_->Check(std::move(inputs), &results);
-  if (turn.error.ok()) {
-    Judged(turn, std::move(made), std::move(results), executions);
+  turn.cpu_nanoseconds = status_.CpuSinceFirstCase();
+  turn.calls = checker_->counts();
+  turn.executions = session_.executions();
+  for (std::size_t i = 0; turn.error.ok() && i < results.size(); ++i) {
+    if (!results[i].postponed) {
+      turn.made.push_back(std::move(made[i]));
+      turn.results.push_back(std::move(results[i]));
+      continue;
+    }
+    // Alone, since it has no key.
+    made[i].fused.image = std::move(results[i].result.image);
+    made[i].fused.key.clear();
+    postponed_.push_back(std::move(made[i]));
   }
   status_.End();
 }
 
-void FusedTurns::Judged(Turn& turn, std::vector<Made> made,
-                        std::vector<FusedResult> results,
-                        std::array<std::uint64_t, kKernels> executions) {
-  const std::uint64_t cpu = status_.CpuSinceFirstCase();
-  CountCalls();
+// ---- the counter's
+
+void FusedTurns::Count(Turn& turn) {
+  if (turn.results.empty()) return;
+  std::array<std::uint64_t, kKernels> executions;
+  for (std::size_t k = 0; k < kKernels; ++k) {
+    executions[k] = status_.executions[k];
+  }
+  CountCalls(turn.calls);
   std::vector<CaseCounts::Counted> counted;
-  counted.reserve(results.size());
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].postponed) {
-      // Alone, since it has no key.
-      made[i].fused = {.image = std::move(results[i].result.image),
-                       .key = "",
-                       .hash = made[i].fused.hash};
-      postponed_.push_back(std::move(made[i]));
-      continue;
-    }
-    counted.push_back({.result = &results[i].result,
-                       .hash = made[i].fused.hash,
-                       .made_for = made[i].made_for});
+  counted.reserve(turn.results.size());
+  for (std::size_t i = 0; i < turn.results.size(); ++i) {
+    counted.push_back({.result = &turn.results[i].result,
+                       .hash = turn.made[i].fused.hash,
+                       .made_for = turn.made[i].made_for});
   }
   counts_.Add(counted, status_.cases, threads_, &turn.semantics);
   turn.learnt = SteeringWeights(status_);
-  status_.Add(status_.heartbeat);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].postponed) continue;
-    const CaseResult& result = results[i].result;
+  for (std::size_t i = 0; i < turn.results.size(); ++i) {
+    const CaseResult& result = turn.results[i].result;
     status_.Add(status_.cases);
     for (const StepImage& step : result.image.steps) {
       if (step.is_patch) continue;
       executions[static_cast<std::size_t>(step.kernel)] +=
-          results[i].rerun ? 2 : 1;
+          turn.results[i].rerun ? 2 : 1;
     }
     if (!AnyFails(result)) continue;
     // What finds something took the calls up to its case: all were made before
@@ -298,23 +317,22 @@ void FusedTurns::Judged(Turn& turn, std::vector<Made> made,
     for (std::size_t k = 0; k < kKernels; ++k) {
       status_.executions[k].store(executions[k], std::memory_order_relaxed);
     }
-    turn.error.Update(findings_.Record(result, made[i].canonical, cpu));
+    turn.error.Update(
+        findings_.Record(result, turn.made[i].canonical, turn.cpu_nanoseconds));
     status_.Add(status_.heartbeat);
   }
-  const auto all = session_.executions();
   for (std::size_t k = 0; k < kKernels; ++k) {
-    status_.executions[k].store(all[k] + checker_->counts().shared[k],
+    status_.executions[k].store(turn.executions[k] + turn.calls.shared[k],
                                 std::memory_order_relaxed);
   }
   // Thousands of images: freed by all threads.
-  ForEach(results.size(), threads_, [&](std::size_t i) {
-    results[i] = FusedResult();
-    made[i] = Made();
+  ForEach(turn.results.size(), threads_, [&](std::size_t i) {
+    turn.results[i] = FusedResult();
+    turn.made[i] = Made();
   });
 }
 
-void FusedTurns::CountCalls() {
-  const FusedCounts& counts = checker_->counts();
+void FusedTurns::CountCalls(const FusedCounts& counts) {
   const auto set = [](WorkerStatus::Counter& to, std::uint64_t n) {
     to.store(n, std::memory_order_relaxed);
   };

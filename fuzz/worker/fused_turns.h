@@ -24,16 +24,16 @@
 namespace mlafuzz {
 
 // A campaign whose cases share calls, in turns of request.fuse() cases. With
-// request.threads() of them, three things go on at once:
+// several request.threads() four things go on at once:
 //
 //   1. the engine hands out the inputs of a turn;
 //   2. of the turn before, siblings are made and all cases are built;
-//   3. of the turn before that, calls are made, and what comes back is judged,
-//      counted and recorded.
+//   3. of the turn before that, calls are made, and what comes back is judged;
+//   4. of the one before, cases are counted and findings recorded.
 //
-// 2 and 3 share the threads. What a turn showed, new behaviour and which fields
-// need more cases, is heard of two turns later, whatever the number of threads:
-// the same seed makes the same cases.
+// 2 to 4 share the threads. What a turn showed, new behaviour and which fields
+// need more cases, is heard of when the third after it begins to be made,
+// whatever the number of threads: the same seed makes the same cases.
 class FusedTurns {
  public:
   // All must outlive it; `log` may be null.
@@ -79,6 +79,11 @@ class FusedTurns {
     std::int64_t bytes = 0;     // of their images, roughly
     std::vector<std::uint32_t> weights;
     std::vector<Made> made;
+    // That ran, and what came of them.
+    std::vector<FusedResult> results;
+    std::uint64_t cpu_nanoseconds = 0;
+    FusedCounts calls;  // all so far, as executions
+    std::array<std::uint64_t, kKernels> executions = {};
     // What it showed.
     SemanticCounts semantics;
     std::vector<std::uint32_t> learnt;
@@ -96,10 +101,9 @@ class FusedTurns {
                                const std::vector<std::uint32_t>& weights) const;
   // The caller's.
   void Run(Turn& turn);
-  void Judged(Turn& turn, std::vector<Made> made,
-              std::vector<FusedResult> results,
-              std::array<std::uint64_t, kKernels> executions);
-  void CountCalls();
+  // The counter's.
+  void Count(Turn& turn);
+  void CountCalls(const FusedCounts& counts);
 
   const WorkRequest& request_;
   Session& session_;
@@ -117,6 +121,7 @@ class FusedTurns {
   std::unique_ptr<Turn> collecting_ = std::make_unique<Turn>();
   std::unique_ptr<Turn> making_;             // the maker's until it is done
   std::unique_ptr<Turn> running_;            // the caller's until it is done
+  std::unique_ptr<Turn> counting_;           // the counter's until it is done
   std::deque<std::unique_ptr<Turn>> shown_;  // not heard of yet
   absl::Status error_;
   // The caller's: cases that wait for the next turn, to run alone.
@@ -124,6 +129,7 @@ class FusedTurns {
 
   Background maker_;
   Background caller_;
+  Background counter_;
 };
 
 }  // namespace mlafuzz

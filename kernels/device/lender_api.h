@@ -9,7 +9,7 @@
 // says what the functions do. Those that return int: 0, or not, and error()
 // says why.
 
-#define MLAFUZZ_LENDER_VERSION 2
+#define MLAFUZZ_LENDER_VERSION 3
 
 typedef struct MlafuzzRange {
   uint64_t begin;
@@ -35,9 +35,10 @@ typedef struct MlafuzzLender {
   void* (*host)(void* self, int which, uint64_t bytes);
   int (*bring)(void* self, uint64_t begin, uint64_t end);
   int (*expect)(void* self, uint64_t begin, uint64_t end);
-  // An oracle::WriteRules, and so many oracle::WriteRow in host(kMlafuzzRows).
+  // An oracle::WriteRules, and so many oracle::WriteRow in host(kMlafuzzRows),
+  // from number `first` on.
   int (*write_rows)(void* self, const void* rules, size_t rules_size,
-                    size_t rows);
+                    size_t first, size_t rows);
   int (*settle)(void* self);
   int (*compare)(void* self, const MlafuzzRange* ranges, size_t count,
                  uint64_t* differences, uint64_t* first);

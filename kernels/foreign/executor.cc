@@ -83,6 +83,15 @@ class Processes : public ForeignExecutor {
 
   absl::Status Run(const TargetSet& targets, absl::Span<const CaseImage> images,
                    std::vector<Observation>* observations) override {
+    std::vector<const CaseImage*> each;
+    each.reserve(images.size());
+    for (const CaseImage& image : images) each.push_back(&image);
+    return RunEach(targets, each, observations);
+  }
+
+  absl::Status RunEach(const TargetSet& targets,
+                       absl::Span<const CaseImage* const> images,
+                       std::vector<Observation>* observations) override {
     observations->assign(images.size(), {});
     targets_ = &targets;
     images_ = images;
@@ -93,7 +102,7 @@ class Processes : public ForeignExecutor {
       Places batch;
       std::int64_t bytes = 0;
       while (at < images.size() && batch.size() < largest) {
-        const std::int64_t more = BytesOf(images[at]);
+        const std::int64_t more = BytesOf(*images[at]);
         if (!batch.empty() && bytes + more > kBatchBytes) break;
         bytes += more;
         batch.push_back(at++);
@@ -383,7 +392,7 @@ class Processes : public ForeignExecutor {
     std::size_t steps = 0;
     for (std::size_t i = 0; i < places.size(); ++i) {
       Flight& flight = flights_[i];
-      flight.image = &images_[places[i]];
+      flight.image = images_[places[i]];
       flight.seen = &(*observations_)[places[i]];
       *flight.seen = {};
       steps = std::max(steps, flight.image->steps.size());
@@ -645,7 +654,7 @@ class Processes : public ForeignExecutor {
   bool slow_ = false;  // the last single case ended, but not in its limit
   // Of the Run() at hand.
   const TargetSet* targets_ = nullptr;
-  absl::Span<const CaseImage> images_;
+  absl::Span<const CaseImage* const> images_;
   std::vector<Observation>* observations_ = nullptr;
   // Of the attempt at hand.
   std::vector<Flight> flights_;

@@ -64,8 +64,8 @@ absl::Status LentMemory::Expect(std::uint64_t begin, std::uint64_t end) {
 }
 
 absl::Status LentMemory::WriteRows(absl::Span<const std::uint8_t> rules,
-                                   std::size_t rows) {
-  return Of(api_.write_rows(self_, rules.data(), rules.size(), rows));
+                                   std::size_t first, std::size_t rows) {
+  return Of(api_.write_rows(self_, rules.data(), rules.size(), first, rows));
 }
 
 absl::Status LentMemory::Settle() { return Of(api_.settle(self_)); }

@@ -61,10 +61,11 @@ class LentMemory {
 
   absl::Status Bring(std::uint64_t begin, std::uint64_t end);   // begins to
   absl::Status Expect(std::uint64_t begin, std::uint64_t end);  // begins to
-  // Begins to store rows into the reference: `rules` and Rows() as
-  // oracle/device/write_rows.h has them, whose offsets are in the reference.
+  // Begins to store rows into the reference: `rules` and, in Rows(), so many
+  // rows from number `first` on, as oracle/device/write_rows.h has them, whose
+  // offsets are in the reference. What is in Rows() must stay until Settle().
   absl::Status WriteRows(absl::Span<const std::uint8_t> rules,
-                         std::size_t rows);
+                         std::size_t first, std::size_t rows);
   absl::Status Settle();
   struct Differences {
     std::uint64_t bytes = 0;

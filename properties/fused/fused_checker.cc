@@ -18,7 +18,7 @@ namespace {
 // Cases that run alone at once, between two signs of life: few at first, since
 // each may end its process, a few times over.
 constexpr std::size_t kFirstAlone = 8;
-constexpr std::size_t kAloneAtOnce = 64;
+constexpr std::size_t kAloneAtOnce = 256;
 // After so many of them in one Check() the rest has to wait: each takes a few
 // fresh processes to confirm, seconds on a GPU.
 constexpr int kMostDeaths = 2;

@@ -22,7 +22,7 @@ struct FusedOptions {
   std::size_t most_cases = 4096;                     // a call
   std::int64_t most_bytes = std::int64_t{64} << 20;  // a call, pool and tensors
   // One in so many of the fused cases is run alone, too: drawn from the case.
-  std::uint64_t alone_one_in = 16;
+  std::uint64_t alone_one_in = 18;
   int threads = 1;  // that lay out, judge and take apart
   // Calls on memory that is lent to a GPU; null: bytes travel to the runner and
   // back.

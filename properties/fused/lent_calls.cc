@@ -103,7 +103,7 @@ class LentCalls::Call {
     for (std::size_t step = 0; step < image_.steps.size(); ++step) {
       if (device.ok() && !differs) {
         Timer timer(owner_.times_.expect);
-        device = Refer(step);
+        device = Refer(step, 0);
       }
       if (device.ok() && !differs) {
         Timer timer(owner_.times_.wait);
@@ -161,7 +161,15 @@ class LentCalls::Call {
   }
   std::uint64_t end() const { return used_; }
   std::size_t steps() const { return image_.steps.size(); }
-  bool by_rows() const { return by_rows_; }
+  // Whether the host looks at anything itself.
+  bool looks() const {
+    for (std::size_t step = 0; step < steps(); ++step) {
+      for (std::size_t t = 0; t < tensors_[step].size(); ++t) {
+        if (IsLooked(step, t)) return true;
+      }
+    }
+    return false;
+  }
 
   // What must come of all members. False: a contract leaves it open.
   bool Expect(int threads) {
@@ -198,10 +206,19 @@ class LentCalls::Call {
             .tensors = tensors_[step]};
   }
 
-  // The reference for what comes of the step; begins to.
-  absl::Status Refer(std::size_t step) {
+  // Rows of the step that the device works out.
+  std::size_t rows(std::size_t step) const {
+    std::size_t rows = 0;
+    if (!by_rows_) return rows;
+    for (const auto& member : standing_) rows += member[step].size();
+    return rows;
+  }
+
+  // The reference for what comes of the step; begins to. Its rows are those
+  // from `first_row` on in the memory's.
+  absl::Status Refer(std::size_t step, std::size_t first_row) {
     return by_rows_ && image_.steps[step].kernel == Kernel::kWriter
-               ? ReferByRows(step)
+               ? ReferByRows(step, first_row)
                : ReferWhole(step);
   }
 
@@ -340,7 +357,7 @@ class LentCalls::Call {
   }
 
   // The rows that the step's writer must leave, for the device.
-  absl::Status ReferByRows(std::size_t step) {
+  absl::Status ReferByRows(std::size_t step, std::size_t first_row) {
     const StepImage& shape = image_.steps[step];
     const auto number = [&](TensorId id) {
       return static_cast<std::size_t>(shape.Find(id) - shape.tensors.data());
@@ -351,13 +368,13 @@ class LentCalls::Call {
     const auto row_bytes = [&](std::size_t t) {
       return 2 * static_cast<std::uint64_t>(shape.tensors[t].strides[0]);
     };
-    std::vector<std::size_t> first(size_ + 1, 0);
+    std::vector<std::size_t> first(size_ + 1, first_row);
     for (std::size_t m = 0; m < size_; ++m) {
       first[m + 1] = first[m] + standing_[m][step].size();
     }
-    const std::size_t bytes = first[size_] * sizeof(oracle::WriteRow);
-    if (bytes == 0) return absl::OkStatus();
-    auto rows = memory_.Rows(bytes);
+    const std::size_t count = first[size_] - first_row;
+    if (count == 0) return absl::OkStatus();
+    auto rows = memory_.Rows(first[size_] * sizeof(oracle::WriteRow));
     if (!rows.ok()) return rows.status();
     ForEach(size_, threads_, [&](std::size_t m) {
       const FusedCase::Place pages = fused_.PagesOf(m);
@@ -380,11 +397,11 @@ class LentCalls::Call {
         to += sizeof written;
       }
     });
-    owner_.copied_bytes_ += bytes;
+    owner_.copied_bytes_ += count * sizeof(oracle::WriteRow);
     const oracle::WriteRules& rules = *rules_[step];
     return memory_.WriteRows(
         {reinterpret_cast<const std::uint8_t*>(&rules), sizeof rules},
-        first[size_]);
+        first_row, count);
   }
 
   absl::Status ReferWhole(std::size_t step) {
@@ -636,8 +653,7 @@ absl::StatusOr<LentCalls::Result> LentCalls::Run(const FusedCase& fused,
   return Call(*this, fused, contracts, threads).Run();
 }
 
-// Goes on as long as all is as expected. Rows that the device works out pass
-// through one buffer: they are waited for, call by call.
+// Goes on as long as all is as expected.
 absl::StatusOr<LentCalls::Together> LentCalls::RunTogether(
     absl::Span<Call* const> calls, int threads) {
   Together end;
@@ -652,6 +668,12 @@ absl::StatusOr<LentCalls::Together> LentCalls::RunTogether(
   if (!inputs.ok()) return lost(inputs.status());
   auto expected = memory_->Expected(bytes);
   if (!expected.ok()) return lost(expected.status());
+  // As large as all will ask for: a larger one loses what it held.
+  if (std::any_of(calls.begin(), calls.end(),
+                  [](const Call* call) { return call->looks(); })) {
+    auto results = memory_->Results(bytes);
+    if (!results.ok()) return lost(results.status());
+  }
   {
     Timer timer(times_.lay);
     ForEach(
@@ -667,15 +689,25 @@ absl::StatusOr<LentCalls::Together> LentCalls::RunTogether(
   for (std::size_t step = 0; step < steps; ++step) {
     // A runner each.
     std::map<std::string, std::vector<LentCall>> made;
+    std::size_t rows = 0;
+    for (const Call* const call : calls) {
+      if (step < call->steps()) rows += call->rows(step);
+    }
+    if (rows > 0) {
+      auto all = memory_->Rows(rows * sizeof(oracle::WriteRow));
+      if (!all.ok()) return lost(all.status());
+    }
+    std::size_t first_row = 0;
     for (Call* const call : calls) {
       if (step >= call->steps()) continue;
       const LentCall described = call->Describe(step);
       made[targets_.For(described.image->steps[step].kernel)->name()].push_back(
           described);
       Timer timer(times_.expect);
-      if (absl::Status s = call->Refer(step); !s.ok()) return lost(s);
-      if (!call->by_rows()) continue;
-      if (absl::Status s = memory_->Settle(); !s.ok()) return lost(s);
+      if (absl::Status s = call->Refer(step, first_row); !s.ok()) {
+        return lost(s);
+      }
+      first_row += call->rows(step);
     }
     Timer timer(times_.wait);
     if (absl::Status s = memory_->Settle(); !s.ok()) return lost(s);

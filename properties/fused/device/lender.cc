@@ -109,9 +109,10 @@ class Lender {
            Close(kBring);
   }
 
-  bool WriteRows(const void* rules, std::size_t size, std::size_t rows) {
+  bool WriteRows(const void* rules, std::size_t size, std::size_t first,
+                 std::size_t rows) {
     oracle::WriteRules own;
-    const std::uint64_t bytes = rows * sizeof(oracle::WriteRow);
+    const std::uint64_t bytes = (first + rows) * sizeof(oracle::WriteRow);
     if (size != sizeof own || bytes > hosts_[kMlafuzzRows].size) {
       error_ = "rules or rows of another build";
       return false;
@@ -128,11 +129,14 @@ class Lender {
       rows_ = static_cast<oracle::WriteRow*>(memory);
       rows_size_ = bytes + bytes / 2;
     }
-    return Good(cudaMemcpyAsync(rows_, hosts_[kMlafuzzRows].data, bytes,
+    const auto* host =
+        static_cast<const oracle::WriteRow*>(hosts_[kMlafuzzRows].data);
+    return Good(cudaMemcpyAsync(rows_ + first, host + first,
+                                rows * sizeof(oracle::WriteRow),
                                 cudaMemcpyHostToDevice, stream_)) &&
            Good(oracle::LaunchWriteRows(
-               own, reinterpret_cast<std::uint8_t*>(reference_), rows_, rows,
-               stream_)) &&
+               own, reinterpret_cast<std::uint8_t*>(reference_), rows_ + first,
+               rows, stream_)) &&
            Close(kBring);
   }
 
@@ -268,8 +272,9 @@ const MlafuzzLender kLender = {
           return Self(self)->Expect(begin, end) ? 0 : 1;
         },
     .write_rows =
-        [](void* self, const void* rules, std::size_t size, std::size_t rows) {
-          return Self(self)->WriteRows(rules, size, rows) ? 0 : 1;
+        [](void* self, const void* rules, std::size_t size, std::size_t first,
+           std::size_t rows) {
+          return Self(self)->WriteRows(rules, size, first, rows) ? 0 : 1;
         },
     .settle = [](void* self) { return Self(self)->Settle() ? 0 : 1; },
     .compare =

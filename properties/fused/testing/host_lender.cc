@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "kernels/device/lender_api.h"
@@ -19,6 +20,13 @@ struct HostLender {
   char* lent = nullptr;
   std::vector<char> reference;
   std::vector<char> hosts[4];
+  // What was begun, as a stream has it: done when it is waited for.
+  std::vector<std::function<void()>> begun;
+
+  void Settle() {
+    for (const auto& work : begun) work();
+    begun.clear();
+  }
 };
 
 HostLender* Self(void* self) { return static_cast<HostLender*>(self); }
@@ -52,46 +60,58 @@ void Destroy(void* self) {
 
 void* Host(void* self, int which, uint64_t bytes) {
   std::vector<char>& host = Self(self)->hosts[which];
-  if (host.size() < bytes) host.assign(bytes, 0);
+  if (host.size() < bytes) {
+    Self(self)->Settle();
+    host.assign(bytes, 0);
+  }
   return host.data();
 }
 
 int Bring(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
-  const char* const from = lender.hosts[kMlafuzzInputs].data();
-  std::memcpy(lender.reference.data() + begin, from + begin, end - begin);
-  std::memcpy(lender.lent + begin, from + begin, end - begin);
+  lender.begun.emplace_back([&lender, begin, end] {
+    const char* const from = lender.hosts[kMlafuzzInputs].data();
+    std::memcpy(lender.reference.data() + begin, from + begin, end - begin);
+    std::memcpy(lender.lent + begin, from + begin, end - begin);
+  });
   return 0;
 }
 
 int Expect(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
-  std::memcpy(lender.reference.data() + begin,
-              lender.hosts[kMlafuzzExpected].data() + begin, end - begin);
+  lender.begun.emplace_back([&lender, begin, end] {
+    std::memcpy(lender.reference.data() + begin,
+                lender.hosts[kMlafuzzExpected].data() + begin, end - begin);
+  });
   return 0;
 }
 
-int WriteRows(void* self, const void* rules, size_t size, size_t rows) {
+int WriteRows(void* self, const void* rules, size_t size, size_t first,
+              size_t rows) {
   HostLender& lender = *Self(self);
   mlafuzz::oracle::WriteRules own;
   if (size != sizeof own) return 1;
   std::memcpy(&own, rules, sizeof own);
-  auto* const memory = reinterpret_cast<std::uint8_t*>(lender.reference.data());
-  for (size_t i = 0; i < rows; ++i) {
-    mlafuzz::oracle::WriteRow row;
-    std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + i * sizeof row,
-                sizeof row);
-    for (int tile = 0; tile < own.tiles; ++tile) {
-      mlafuzz::oracle::WriteTile(own, memory, row, tile);
+  lender.begun.emplace_back([&lender, own, first, rows] {
+    auto* const memory =
+        reinterpret_cast<std::uint8_t*>(lender.reference.data());
+    for (size_t i = first; i < first + rows; ++i) {
+      mlafuzz::oracle::WriteRow row;
+      std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + i * sizeof row,
+                  sizeof row);
+      for (int tile = 0; tile < own.tiles; ++tile) {
+        mlafuzz::oracle::WriteTile(own, memory, row, tile);
+      }
+      mlafuzz::oracle::WriteRest(own, memory, row);
     }
-    mlafuzz::oracle::WriteRest(own, memory, row);
-  }
+  });
   return 0;
 }
 
 int Compare(void* self, const MlafuzzRange* ranges, size_t count,
             uint64_t* differences, uint64_t* first) {
-  const HostLender& lender = *Self(self);
+  HostLender& lender = *Self(self);
+  lender.Settle();
   *differences = 0;
   *first = UINT64_MAX;
   for (size_t i = 0; i < count; ++i) {
@@ -105,6 +125,7 @@ int Compare(void* self, const MlafuzzRange* ranges, size_t count,
 
 int Fetch(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
+  lender.Settle();
   std::memcpy(lender.hosts[kMlafuzzResults].data() + begin, lender.lent + begin,
               end - begin);
   return 0;
@@ -121,7 +142,11 @@ const MlafuzzLender kLender = {
     .bring = &Bring,
     .expect = &Expect,
     .write_rows = &WriteRows,
-    .settle = [](void*) { return 0; },
+    .settle =
+        [](void* self) {
+          Self(self)->Settle();
+          return 0;
+        },
     .compare = &Compare,
     .fetch = &Fetch,
     .times = [](void*, MlafuzzLenderTimes* times) { *times = {}; },
