@@ -176,10 +176,15 @@ absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
   return NoteWhatSharesNothing(options);
 }
 
+// What four turns of cases may take beside what any job does (measured: about
+// 1 GiB).
+constexpr std::uint64_t kBytesOfTurns = std::uint64_t{4} << 30;
+
 // Of a campaign whose cases share calls: a job on a GPU waits for what makes
 // cases and judges them, so it takes its part of the processors; on the host
 // kernels need them themselves.
 absl::Status ReadThreads(const Arguments& arguments, CampaignOptions* options) {
+  if (options->fuse > 1) options->limits.resident_bytes += kBytesOfTurns;
   if (!arguments.Has("threads")) {
     if (options->fuse > 1 && !options->targets.device_name().empty()) {
       options->threads = std::max(

@@ -23,6 +23,9 @@ using Place = LentCall::Place;
 // Where buffers begin, before their own misalignment.
 constexpr std::uint64_t kAlignment = 256;
 constexpr int kSlackByte = 0x5c;
+// Members that a thread works out or judges at a time: calls differ in size,
+// and a decode takes a millisecond.
+constexpr std::size_t kPiece = 8;
 
 class Timer {
  public:
@@ -176,9 +179,12 @@ class LentCalls::Call {
     expectations_.resize(size_);
     if (by_rows_) standing_.resize(size_);
     std::atomic<bool> settled{true};
-    ForEach(size_, threads, [&](std::size_t m) {
-      if (!ExpectMember(m)) settled = false;
-    });
+    ForEach(
+        size_, threads,
+        [&](std::size_t m) {
+          if (!ExpectMember(m)) settled = false;
+        },
+        kPiece);
     return settled_ = settled;
   }
 
@@ -573,32 +579,36 @@ class LentCalls::Call {
   void Judge(Result* result) {
     result->observations.resize(size_);
     result->checks.resize(size_);
-    ForEach(size_, threads_, [&](std::size_t m) {
-      const CaseImage& member = *fused_.members()[m];
-      Observation& seen = result->observations[m];
-      seen.steps.resize(member.steps.size());
-      std::vector<std::int64_t> written;
-      const std::vector<std::uint8_t>* last_pool = &member.pool.bytes;
-      for (std::size_t step = 0; step < member.steps.size(); ++step) {
-        Expectation& expected = expectations_[m][step];
-        StepObservation& own = seen.steps[step];
-        written.push_back(expected.written);
-        if (!expected.pool.empty() && expected.pool != *last_pool) {
-          own.pool = std::move(expected.pool);
-          last_pool = &*own.pool;
-        }
-        own.outputs = std::move(expected.outputs);
-        own.outputs.resize(member.steps[step].tensors.size());
-        for (std::size_t t = 0; t < own.outputs.size(); ++t) {
-          if (!IsLooked(step, t)) continue;
-          const FusedCase::Place rows = fused_.RowsOf(step, t, m);
-          const std::uint8_t* const from =
-              results_ + Begin(step, t) + rows.begin;
-          own.outputs[t].assign(from, from + rows.size);
-        }
-      }
-      result->checks[m] = JudgeAsExpected(contracts_, member, seen, written);
-    });
+    ForEach(
+        size_, threads_,
+        [&](std::size_t m) {
+          const CaseImage& member = *fused_.members()[m];
+          Observation& seen = result->observations[m];
+          seen.steps.resize(member.steps.size());
+          std::vector<std::int64_t> written;
+          const std::vector<std::uint8_t>* last_pool = &member.pool.bytes;
+          for (std::size_t step = 0; step < member.steps.size(); ++step) {
+            Expectation& expected = expectations_[m][step];
+            StepObservation& own = seen.steps[step];
+            written.push_back(expected.written);
+            if (!expected.pool.empty() && expected.pool != *last_pool) {
+              own.pool = std::move(expected.pool);
+              last_pool = &*own.pool;
+            }
+            own.outputs = std::move(expected.outputs);
+            own.outputs.resize(member.steps[step].tensors.size());
+            for (std::size_t t = 0; t < own.outputs.size(); ++t) {
+              if (!IsLooked(step, t)) continue;
+              const FusedCase::Place rows = fused_.RowsOf(step, t, m);
+              const std::uint8_t* const from =
+                  results_ + Begin(step, t) + rows.begin;
+              own.outputs[t].assign(from, from + rows.size);
+            }
+          }
+          result->checks[m] =
+              JudgeAsExpected(contracts_, member, seen, written);
+        },
+        kPiece);
   }
 
   LentCalls& owner_;
@@ -781,7 +791,8 @@ absl::StatusOr<std::vector<LentCalls::Result>> LentCalls::RunAll(
       Timer timer(times_.expect);
       ForEach(
           fits.size(), threads,
-          [&](std::size_t i) { settled[i] = open[fits[i]]->Expect(1); }, 1);
+          [&](std::size_t i) { settled[i] = open[fits[i]]->Expect(threads); },
+          1);
     }
     std::vector<Call*> together;
     std::vector<std::size_t> which;
