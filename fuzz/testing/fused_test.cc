@@ -132,5 +132,19 @@ TEST(FusedCampaign, ThreadsChangeNothingButTheTime) {
   }
 }
 
+// A turn that time does not suffice to fill is run all the same.
+TEST(FusedCampaign, WhatIsBegunWhenTimeIsOverSaysSomething) {
+  for (const std::uint32_t threads : {1, 3}) {
+    CampaignOptions options = FusedCampaign("right");
+    options.cases = 0;
+    options.seconds = 1.5;
+    options.fuse = 65536;
+    options.threads = threads;
+    const CampaignResult result = RunShort(options);
+    EXPECT_GT(result.totals.cases, 0u) << threads;
+    EXPECT_TRUE(result.error.empty()) << result.error;
+  }
+}
+
 }  // namespace
 }  // namespace mlafuzz

@@ -726,7 +726,11 @@ absl::StatusOr<LentCalls::Together> LentCalls::RunTogether(
       absl::Status s = executor_.CallLent(targets_, exchange, &ends);
       if (!s.ok() && !absl::IsFailedPrecondition(s)) return s;
       end.why_not = s.ok() ? WhyNot(ends) : std::string(s.message());
-      if (!end.why_not.empty()) return end;
+      if (end.why_not.empty()) continue;
+      end.told = std::any_of(ends.begin(), ends.end(), [](const CallEnd& e) {
+        return e.status == CallStatus::kError || e.status == CallStatus::kFault;
+      });
+      return end;
     }
     std::vector<MlafuzzRange> ranges;
     for (Call* const call : calls) call->AddRanges(step, &ranges);
@@ -825,7 +829,7 @@ absl::StatusOr<std::vector<LentCalls::Result>> LentCalls::RunAll(
         results[i] = *std::move(own);
         all_well &= results[i].as_expected;
       }
-      if (all_well && which.size() > 1) {
+      if (all_well && which.size() > 1 && (seen->told || !seen->odd.empty())) {
         const std::string how = absl::StrCat(
             "in one exchange with ", which.size() - 1,
             " other calls, and not by itself: ",

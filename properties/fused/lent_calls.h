@@ -94,7 +94,10 @@ class LentCalls {
   // How an exchange of several calls ended.
   struct Together {
     bool as_expected = false;
-    std::string why_not;           // of all
+    std::string why_not;  // of all
+    // It is what the target itself or the runtime of its lanes says. A process
+    // that dies or hangs may have been harmed from outside.
+    bool told = false;
     std::vector<std::size_t> odd;  // whose bytes are not as expected
   };
   absl::StatusOr<Together> RunTogether(absl::Span<Call* const> calls,

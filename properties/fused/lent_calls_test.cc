@@ -442,6 +442,17 @@ TEST(LentCalls, WhatOnlySeveralShowIsSaid) {
   results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
   ASSERT_TRUE(results.ok()) << results.status();
   EXPECT_NE((*results)[0].unstable.find("too many"), std::string::npos);
+  // A process that somebody killed says nothing of its calls.
+  lent.runner.end = [](absl::Span<const LentCall> calls, std::uint8_t*,
+                       std::vector<CallEnd>* ends) {
+    if (calls.size() > 1) (*ends)[2] = {CallStatus::kCrash, "killed"};
+  };
+  results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (const LentCalls::Result& result : *results) {
+    EXPECT_TRUE(result.as_expected);
+    EXPECT_EQ(result.unstable, "");
+  }
 }
 
 // One that harms another's memory, and ends its process where there is none:
