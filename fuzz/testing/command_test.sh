@@ -57,6 +57,8 @@ expect 0 'step 1 convert pass' replay "${caller}/row656.txtpb"
 expect 3 'step 0 writer unspecified.* the pool is FP8_DS_MLA, the kernels take INDEXER_132' replay "${caller}/row656.txtpb" --target=builtin:indexer
 one_line 2 'takes DSV4_FOOTER_584, the gather of .* takes INDEXER_132' campaign --writer=builtin:dsv4 --gather=builtin:indexer --kernels=writer,gather --time=1s
 one_line 2 'whole number' campaign --cases=-1
+one_line 2 'for kernels that run in a process of their own' campaign --fuse=16
+one_line 2 'for cases that share calls: add --fuse=N' campaign --threads=2
 one_line 2 'mutant:nope-stale-tail' campaign --target=mutant:nope-stale-tial
 one_line 2 'nearest: writer' campaign --kernels=writter
 one_line 2 'nearest: plain' campaign --flavour=plane
