@@ -128,8 +128,6 @@ absl::Status ReadDevices(const Arguments& arguments, CampaignOptions* options) {
   return absl::OkStatus();
 }
 
-// Cases are taken apart by what comes back of a call: none must end the
-// process that does so.
 absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
   if (!arguments.Has("fuse")) return absl::OkStatus();
   const auto fuse = arguments.Number("fuse", 0);
@@ -138,11 +136,6 @@ absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
     return absl::InvalidArgumentError(
         absl::StrCat("--fuse needs 2 to ", kMostFused, " cases, got ", *fuse,
                      "; leave it out for one case a call"));
-  }
-  if (!AnyForeign(options->targets)) {
-    return absl::InvalidArgumentError(
-        "--fuse is for kernels that run in a process of their own: "
-        "--backend=cuda, lib:PATH.so or python:MODULE");
   }
   if (!options->targets.sanitizer().empty()) {
     return absl::InvalidArgumentError(

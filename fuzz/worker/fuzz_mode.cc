@@ -43,8 +43,9 @@ constexpr std::uint64_t kMadePerSample = 4;
 // more rarely; calls hold at least so many cases.
 constexpr std::uint64_t kFamily = 16;
 // The first inputs, stored cases among them, come without siblings: what they
-// show is found as soon as in a campaign that fuses nothing.
-constexpr std::uint64_t kWithoutSiblings = 256;
+// show takes as many calls as in a campaign that fuses nothing. A GPU has done
+// them in seconds, and all known wrong kernels are found among fewer.
+constexpr std::uint64_t kWithoutSiblings = 8192;
 // Lent memory takes a call's slack beside its bytes.
 constexpr std::int64_t kLentBeside = std::int64_t{4} << 20;
 // Bytes of images that wait.
@@ -177,9 +178,8 @@ bool FuzzMode::Fuse(const Case& c, const std::string& canonical, int made_for) {
     return false;
   }
   const std::uint64_t fuse = request_.fuse();
-  std::uint64_t siblings = status_.inputs <= std::min(fuse, kWithoutSiblings)
-                               ? 0
-                               : std::min(fuse, kFamily) - 1;
+  std::uint64_t siblings =
+      status_.inputs <= kWithoutSiblings ? 0 : std::min(fuse, kFamily) - 1;
   if (request_.max_cases() != 0) {
     const std::uint64_t taken = status_.cases + waiting_.size();
     siblings = std::min(
