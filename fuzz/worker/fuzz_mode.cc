@@ -263,16 +263,20 @@ void FuzzMode::Flush() {
     if (foreign_) CountSemantics(result);
     // What finds something took the calls up to its case: all were made before
     // the first is counted.
-    for (const StepImage& step : result.image.steps) {
-      if (step.is_patch) continue;
-      executions[Index(step.kernel)] += results[i].rerun ? 2 : 1;
-    }
-    for (std::size_t k = 0; k < kKernels; ++k) {
-      status_.executions[k].store(executions[k], std::memory_order_relaxed);
-    }
+    const auto count_calls = [&] {
+      for (const StepImage& step : result.image.steps) {
+        if (!step.is_patch) ++executions[Index(step.kernel)];
+      }
+      for (std::size_t k = 0; k < kKernels; ++k) {
+        status_.executions[k].store(executions[k], std::memory_order_relaxed);
+      }
+    };
+    count_calls();
     Count(result);
     if (waiting[i].made_for >= 0) CountMadeFor(result, waiting[i].made_for);
     Record(result, waiting[i].canonical);
+    // Of a failure the second run confirms what the first has found.
+    if (results[i].rerun) count_calls();
   }
   CountExecutions();
   status_.End();
