@@ -172,25 +172,8 @@ Why WhyNotDecode(const Contract& contract, const CaseImage& image,
   return nullptr;
 }
 
-// A grid without blocks, which no call of several cases has.
-bool HasNoRow(const StepImage& step) {
-  const auto rows = [&step](TensorId id) { return step.Find(id)->shape[0]; };
-  switch (step.kernel) {
-    case Kernel::kWriter:
-      return rows(TensorId::kSlotMapping) == 0;
-    case Kernel::kGather:
-      return rows(TensorId::kWorkspaceStarts) == 0 || rows(TensorId::kDst) == 0;
-    case Kernel::kConvert:
-      return rows(TensorId::kTokenIndices) == 0;
-    case Kernel::kDecode:
-      return rows(TensorId::kQ) == 0;
-  }
-  return true;
-}
-
 Why WhyNot(const Contract& contract, const CaseImage& image,
            const StepImage& step) {
-  if (HasNoRow(step)) return "a call without rows";
   for (const Tensor& tensor : step.tensors) {
     if (tensor.id != TensorId::kSinks && !Stacks(tensor)) {
       return "rows that overlap";

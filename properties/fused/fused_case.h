@@ -27,7 +27,6 @@ namespace mlafuzz {
 // that may not:
 //   - one with a step that is not plainly valid under its contract, or with a
 //     Patch step. What a host must refuse is never fused;
-//   - one whose call has no row: its grid, empty or not, is what is tested;
 //   - one whose call means something else among others: rows that overlap, rows
 //     of the source past the slots, rows of the workspace before the first
 //     request, numbers past the own pool that would be somebody else's;

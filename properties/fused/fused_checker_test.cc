@@ -158,18 +158,6 @@ bool SameBytes(const Observation& a, const Observation& b) {
 
 // Right kernels do among others what they do alone, bit for bit, on every
 // layout, and nobody is blamed.
-// An empty grid is what such a call tests; among others there is none.
-TEST(FuseKeyTest, CallsWithoutRowsShareNone) {
-  Checked run(SetOf("builtin"));
-  const Contracts contracts = run.checker.contracts();
-  Case c = OneToken(1);
-  EXPECT_TRUE(FuseKey(contracts, *BuildImage(c)).ok());
-  c.mutable_steps(0)->mutable_write()->mutable_slots()->clear_values();
-  const auto key = FuseKey(contracts, *BuildImage(c));
-  ASSERT_FALSE(key.ok());
-  EXPECT_EQ(key.status().message(), "a call without rows");
-}
-
 TEST(FusedChecker, IsWhatEachCaseDoesAlone) {
   FusedOptions options;
   options.alone_one_in = std::uint64_t{1} << 40;  // nobody
