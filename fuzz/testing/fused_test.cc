@@ -26,9 +26,11 @@ CampaignOptions FusedCampaign(const std::string& library) {
 }
 
 TEST(FusedCampaign, ARightLibraryHasNoFinding) {
-  const CampaignResult result = RunShort(FusedCampaign("right"));
+  CampaignOptions options = FusedCampaign("right");
+  options.cases = 20000;  // the first 8,192 come without siblings
+  const CampaignResult result = RunShort(options);
   const Totals& totals = result.totals;
-  EXPECT_EQ(totals.cases, 3000u);
+  EXPECT_EQ(totals.cases, 20000u);
   EXPECT_TRUE(result.findings.empty())
       << result.findings.all()[0].failure.cause();
   EXPECT_EQ(totals.failures, 0u);
@@ -78,6 +80,28 @@ TEST(FusedCampaign, WrongInLargeBatchesAlone) {
   // The same cases, each alone: right.
   options.fuse = 0;
   EXPECT_TRUE(RunShort(options).findings.empty());
+}
+
+// In the process itself, on the host: the shape of the batch is a knob there,
+// too.
+TEST(FusedCampaign, OnTheHost) {
+  CampaignOptions options = ShortCampaign("builtin", {"writer", "convert"});
+  options.cases = 2000;
+  options.fuse = 256;
+  const CampaignResult result = RunShort(options);
+  EXPECT_TRUE(result.findings.empty())
+      << result.findings.all()[0].failure.cause();
+  EXPECT_GT(result.totals.fused, 100u);
+  EXPECT_GT(result.totals.fused_calls, 10u);
+
+  // A grid of at most 64 blocks: few cases have as many tokens, all big calls
+  // do.
+  options = ShortCampaign("mutant:writer-grid-of-64", {"writer"});
+  options.cases = 2000;
+  options.fuse = 256;
+  const CampaignResult wrong = RunShort(options);
+  ASSERT_FALSE(wrong.findings.empty());
+  EXPECT_EQ(wrong.findings.all()[0].failure.kernel(), "writer");
 }
 
 }  // namespace
