@@ -276,7 +276,7 @@ void FuzzMode::Flush() {
     if (waiting[i].made_for >= 0) CountMadeFor(result, waiting[i].made_for);
     Record(result, waiting[i].canonical);
     // Of a failure the second run confirms what the first has found.
-    if (results[i].rerun) count_calls();
+    if (results[i].judged_twice) count_calls();
   }
   CountExecutions();
   status_.End();

@@ -91,6 +91,8 @@ class Batch {
     for (std::vector<std::size_t>& call : Calls(&alone)) {
       if (absl::Status s = RunCall(std::move(call), &alone); !s.ok()) return s;
     }
+    // In their own order: what is found first is what came first.
+    std::sort(alone.begin(), alone.end());
     if (absl::Status s = RunAlone(std::move(alone)); !s.ok()) return s;
     // Who is wrong among others alone may suffer from one of them.
     std::vector<std::size_t> rest;
@@ -178,10 +180,7 @@ class Batch {
     call.members = std::move(members);
     ++counts_.calls;
     counts_.fused += call.members.size();
-    for (const StepImage& step : images_[call.members[0]].steps) {
-      counts_.shared[static_cast<std::size_t>(step.kernel)] +=
-          call.members.size() - 1;
-    }
+    CountShared(call, 1);
     std::vector<const CaseImage*> images;
     for (const std::size_t i : call.members) images.push_back(&images_[i]);
     for (const std::size_t i : call.members) {
@@ -234,6 +233,7 @@ class Batch {
     }
     if (!seen.ok()) {
       ++counts_.untold;
+      CountShared(call, -1);
       call.untold = std::string(seen.status().message());
       call.refused = refused;
       alone->insert(alone->end(), call.members.begin(), call.members.end());
@@ -250,6 +250,16 @@ class Batch {
     }
     DrawReruns(call, alone);
     return absl::OkStatus();
+  }
+
+  // Calls that were not made, since the members' were made with one.
+  void CountShared(const Call& call, int sign) {
+    const std::uint64_t others = call.members.size() - 1;
+    for (const StepImage& step : images_[call.members[0]].steps) {
+      std::uint64_t& shared =
+          counts_.shared[static_cast<std::size_t>(step.kernel)];
+      shared = sign > 0 ? shared + others : shared - others;
+    }
   }
 
   // Who of a judged call runs alone, too.
@@ -299,6 +309,8 @@ class Batch {
         state.fused = std::move(result.result.checks);
         state.ran_alone = true;
         result.rerun = result.together > 1;
+        // A call that told nothing counts once, and not for each.
+        result.judged_twice = result.rerun && !state.fused.empty();
         if (result.rerun) ++counts_.rerun;
         result.result = std::move(checked[k - at]);
         if (EndsProcess(result.result.observation)) ++deaths_;

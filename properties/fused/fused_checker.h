@@ -54,8 +54,9 @@ struct FusedCounts {
 
 struct FusedResult {
   CaseResult result;
-  std::size_t together = 1;  // cases in the call that was judged
-  bool rerun = false;        // and then it ran alone, which `result` is of
+  std::size_t together = 1;   // cases in the call that was judged
+  bool rerun = false;         // and then it ran alone, which `result` is of
+  bool judged_twice = false;  // in both
   // Not judged: too many others ended their process. `result` has the image
   // alone; to be checked again.
   bool postponed = false;
