@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "corpus/case_limits.h"
 #include "corpus/message_checks.h"
+#include "corpus/tensor_sizes.h"
 #include "corpus/token_layout.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -131,20 +132,46 @@ void CanonicaliseSet(google::protobuf::RepeatedPtrField<Set>& list) {
   for (auto& [at, set] : by_place) *list.Add() = std::move(set);
 }
 
-void CanonicaliseValues(Values& v, DType dtype = BF16) {
+// What is set past the end has no effect.
+template <typename Set>
+void DropPast(TensorSize size, google::protobuf::RepeatedPtrField<Set>& list) {
+  const auto past = [size](const Set& set) { return set.at() >= size; };
+  if (std::none_of(list.begin(), list.end(), past)) return;
+  list.erase(std::remove_if(list.begin(), list.end(), past), list.end());
+}
+
+// `size`: elements of the tensor.
+void CanonicaliseValues(Values& v, TensorSize size, DType dtype = BF16) {
   if (v.pattern() != Values::CONSTANT) v.clear_bits();
+  v.set_bits(v.bits() & 0xffff);
   if (v.pattern() == Values::ZERO || v.pattern() == Values::CONSTANT) {
     v.clear_seed();
   }
   if (dtype != F32 || v.pattern() == Values::ZERO) v.clear_low_seed();
-  if (dtype != F32) {
-    for (SetBits& set : *v.mutable_set()) set.clear_low();
+  DropPast(size, *v.mutable_set());
+  for (SetBits& set : *v.mutable_set()) {
+    set.set_bits(set.bits() & 0xffff);
+    set.set_low(dtype == F32 ? set.low() & 0xffff : 0);
   }
   CanonicaliseSet(*v.mutable_set());
 }
 
+// Elements between a multiple of 256 bytes and the first.
+std::uint32_t CanonicalOffset(std::uint32_t offset, DType dtype) {
+  return offset % (dtype == F32 ? 64 : 128);
+}
+
+// Literal values past the end have no effect.
+void CutOff(TensorSize size, Integers& list) {
+  while (static_cast<TensorSize>(list.values_size()) > size) {
+    list.mutable_values()->RemoveLast();
+  }
+  if (list.count() > size) list.set_count(static_cast<std::uint32_t>(size));
+}
+
 void CanonicaliseTable(Table& t) {
   MLAFUZZ_PLAIN(t, row_stride, t.columns());
+  CutOff(TableEntries(t), *t.mutable_pages());
   CanonicaliseIntegers(*t.mutable_pages());
   Integers& pages = *t.mutable_pages();
   if (pages.count() == 0) {
@@ -163,6 +190,7 @@ void CanonicaliseIndices(Indices& x) {
     x.clear_place();
     x.clear_pad();
   }
+  DropPast(IndexCount(x), *x.mutable_set());
   CanonicaliseSet(*x.mutable_set());
 }
 
@@ -187,13 +215,19 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
       MLAFUZZ_PLAIN(w, kv_c_row_stride,
                     w.latent_dim() ? w.latent_dim() : latent);
       MLAFUZZ_PLAIN(w, k_pe_row_stride, w.pe_dim());
-      if (w.has_kv_c()) CanonicaliseValues(*w.mutable_kv_c(), w.input());
+      if (w.has_kv_c()) {
+        CanonicaliseValues(*w.mutable_kv_c(), KvCValues(layout, w), w.input());
+      }
+      w.set_kv_c_offset(CanonicalOffset(w.kv_c_offset(), w.input()));
       if (w.pe_dim() == 0) {
         w.clear_k_pe();
         w.clear_k_pe_row_stride();
         w.clear_k_pe_offset();
       }
-      if (w.has_k_pe()) CanonicaliseValues(*w.mutable_k_pe(), w.input());
+      if (w.has_k_pe()) {
+        CanonicaliseValues(*w.mutable_k_pe(), KPeValues(w), w.input());
+      }
+      w.set_k_pe_offset(CanonicalOffset(w.k_pe_offset(), w.input()));
       if (w.kv_c().ByteSizeLong() == 0) w.clear_kv_c();
       if (w.k_pe().ByteSizeLong() == 0) w.clear_k_pe();
       break;
@@ -213,6 +247,7 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
       CanonicaliseTable(*c.mutable_block_table());
       CanonicaliseIndices(*c.mutable_token_indices());
       MLAFUZZ_PLAIN(c, out_row_stride, c.token_indices().width());
+      CutOff(RequestIds(c), *c.mutable_request_ids());
       // As many ids are generated as rows need; a count says nothing.
       c.mutable_request_ids()->clear_count();
       if (c.request_ids().order() == Integers::IDENTITY) {
@@ -230,7 +265,7 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
     case Step::kDecode: {
       Decode& d = *step.mutable_decode();
       CanonicaliseIndices(*d.mutable_indices());
-      CanonicaliseValues(*d.mutable_q());
+      CanonicaliseValues(*d.mutable_q(), QValues(d));
       MLAFUZZ_PLAIN(d, query_length, 1u);
       MLAFUZZ_PLAIN(d, declared_topk, d.indices().width());
       MLAFUZZ_PLAIN(d, q_head_stride, 512 + d.pe_dim());

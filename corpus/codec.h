@@ -26,7 +26,8 @@ absl::StatusOr<Case> ParseCase(absl::string_view bytes);
 std::string FormatCaseText(const Case& c);
 
 // Rewrites explicit plain choices (a dense stride written out, format 1,
-// trailing -1 pages, ...) as absent fields. Changes no byte of the image.
+// trailing -1 pages, ...) as absent fields, and drops what has no effect
+// (corpus/without_effect.h). Changes no byte of the image.
 void Canonicalise(Case& c);
 
 // Canonical binary encoding: equal for cases that are equal after

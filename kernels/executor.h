@@ -29,6 +29,15 @@ class Executor {
   virtual absl::Status Run(const TargetSet& targets,
                            absl::Span<const CaseImage> images,
                            std::vector<Observation>* observations) = 0;
+  // The same of images that lie apart.
+  virtual absl::Status RunEach(const TargetSet& targets,
+                               absl::Span<const CaseImage* const> images,
+                               std::vector<Observation>* observations) {
+    std::vector<CaseImage> together;
+    together.reserve(images.size());
+    for (const CaseImage* image : images) together.push_back(*image);
+    return Run(targets, together, observations);
+  }
 
   // Calls made so far, a count per kernel: reruns for relations included.
   virtual const std::array<std::uint64_t, kAllKernels.size()>& executions()

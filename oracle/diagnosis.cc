@@ -15,7 +15,9 @@
 #include "oracle/layout.h"
 #include "oracle/other_reading.h"
 #include "oracle/outside_memory.h"
+#include "oracle/part_words.h"
 #include "oracle/pool_history.h"
+#include "oracle/repeats_input.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
 #include "oracle/write_plan.h"
@@ -38,10 +40,8 @@ namespace {
 
 using oracle::AfterImage;
 using oracle::Damage;
-using oracle::GatherRow;
 using oracle::Region;
 using oracle::RowLayout;
-using oracle::RowWrite;
 
 class Diagnostician {
  public:
@@ -384,8 +384,14 @@ class Diagnostician {
       diagnosis.also.push_back(kRepeats);
     }
     for (const Neighbour* n : explain) {
-      if (n == best) continue;
-      diagnosis.also.push_back(absl::StrCat(n->field, "=", n->changed));
+      AddTo(diagnosis, absl::StrCat(n->field, "=", n->changed));
+    }
+    // Rules that are kept under a condition, which all of this call may meet.
+    if (!matches_) {
+      for (oracle::OtherReading& narrowed : oracle::NarrowedRules(
+               contract_, image_, index_, before_, expected_, after_)) {
+        AddTo(diagnosis, std::move(narrowed.key));
+      }
     }
     // Where the name itself rests on little, what is possible is kept.
     if (best_evidence != Evidence::kExact) diagnosis.possible = possible_;
@@ -454,12 +460,15 @@ class Diagnostician {
   Diagnosis ByDamage() const {
     Diagnosis damage = DamagePattern();
     damage.possible = possible_;
-    if (matches_ || damage.key == kNothingWritten || damage.key == kRepeats ||
-        damage.key == kMissingRows) {
-      return damage;
-    }
-    std::vector<oracle::OtherReading> readings = oracle::OtherReadings(
-        contract_, image_, index_, before_, expected_, after_);
+    if (matches_ || damage.key == kNothingWritten) return damage;
+    // A slot may be the token's number by chance, or what stood there: a rule
+    // that says so for every element is the better name.
+    const bool is_claim = damage.key == kRepeats || damage.key == kMissingRows;
+    std::vector<oracle::OtherReading> readings =
+        is_claim ? oracle::NarrowedRules(contract_, image_, index_, before_,
+                                         expected_, after_)
+                 : oracle::OtherReadings(contract_, image_, index_, before_,
+                                         expected_, after_);
     if (readings.empty()) return damage;
     Diagnosis d = Pattern(readings[0].key,
                           absl::StrCat(readings[0].words, ": ", WhatIsSeen()));
@@ -467,7 +476,11 @@ class Diagnostician {
       AddTo(d, std::move(readings[i].key));
     }
     d.possible = std::move(damage.possible);
-    d.possible.push_back(std::move(damage.key));
+    if (is_claim) {
+      AddTo(d, std::move(damage.key));
+    } else {
+      d.possible.push_back(std::move(damage.key));
+    }
     for (std::string& key : damage.also) AddTo(d, std::move(key));
     return d;
   }
@@ -506,27 +519,24 @@ class Diagnostician {
           kMissingRows, absl::StrCat(untouched, " of ", damage_.rows,
                                      " rows were never written: ", first)));
     }
+    const oracle::PartWords words = oracle::PartWordsOf(contract_, layout_);
     struct Named {
       const Region* region;
       const char* key;
-      const char* words;
+      absl::string_view words;
     };
     for (const Named& named : std::initializer_list<Named>{
-             {&damage_.codes, "codes-only",
-              "codes are wrong while scales and rope are right"},
-             {&damage_.scales, "scales-only",
-              "scales are wrong while codes and rope are right"},
+             {&damage_.codes, "codes-only", words.only_codes},
+             {&damage_.scales, "scales-only", words.only_scales},
              {&damage_.padding, "padding-only",
               "padding is wrong while all that a row holds is right"},
              {&damage_.rope, "rope-only",
               "rope is wrong while codes and scales are right"},
-             {&damage_.gather_rope, "rope-only",
-              "rope columns are wrong while the latent ones are right"},
-             {&damage_.tail, "tail", "the reserved tail is wrong"},
+             {&damage_.gather_rope, "rope-only", words.only_rope_columns},
+             {&damage_.tail, "tail", words.only_tail},
              {&damage_.gather_tail, "tail",
               "columns of a row without rope are wrong"},
-             {&damage_.values, "values-only",
-              "latent values are wrong while the tail is right"},
+             {&damage_.values, "values-only", words.only_values},
              {&damage_.gather_scales, "scales-only",
               "copied scales are wrong while the codes are right"},
              {&damage_.skipped_rows, "skipped-rows",
@@ -688,92 +698,8 @@ class Diagnostician {
   // Rows that hold the raw bytes of the input; `wrong`: of those that should
   // hold others.
   std::int64_t RowsThatRepeatInput(bool wrong) const {
-    switch (step_.kernel) {
-      case Kernel::kWriter:
-        return SlotsThatRepeatInput(wrong);
-      case Kernel::kGather:
-        return DstRowsThatRepeatInput(wrong);
-      case Kernel::kConvert:
-        return IndexRowsThatRepeatInput(wrong);
-      case Kernel::kDecode:
-        break;
-    }
-    return 0;
-  }
-
-  // kv_c's first bytes stand where the codes should.
-  std::int64_t SlotsThatRepeatInput(bool wrong) const {
-    const Tensor& kv_c = *step_.Find(TensorId::kKvC);
-    const absl::Span<const std::uint8_t> want =
-        oracle::ExpectedPool(expected_, before_);
-    const std::size_t size = static_cast<std::size_t>(layout_.codes);
-    std::int64_t rows = 0;
-    for (const RowWrite& row :
-         oracle::PlanWrites(contract_.writer(), image_.pool, step_).rows) {
-      const std::size_t at = static_cast<std::size_t>(
-          row.token * kv_c.strides[0] * DTypeSize(kv_c.dtype));
-      if (at + size > kv_c.bytes.size()) continue;
-      const std::uint8_t* got = after_.pool.data() + row.at;
-      if ((!wrong || std::memcmp(got, want.data() + row.at, size) != 0) &&
-          std::memcmp(got, kv_c.bytes.data() + at, size) == 0) {
-        ++rows;
-      }
-    }
-    return rows;
-  }
-
-  // The cache row's raw bytes stand in dst.
-  std::int64_t DstRowsThatRepeatInput(bool wrong) const {
-    // That is what it is to do.
-    if (layout_.copied ||
-        contract_.gather().rows() == GatherContract::ROWS_BYTES) {
-      return 0;
-    }
-    const int index = IndexOf(TensorId::kDst);
-    const Tensor& dst = step_.tensors[static_cast<std::size_t>(index)];
-    const std::size_t size = static_cast<std::size_t>(layout_.codes);
-    std::int64_t rows = 0;
-    oracle::ForEachGatherRow(
-        contract_.gather(), image_.pool, step_, [&](const GatherRow& row) {
-          if (row.source != GatherRow::Source::kSlot) return;
-          const std::size_t to =
-              static_cast<std::size_t>(2 * row.row * dst.strides[0]);
-          const std::uint8_t* got = after_.outputs[index].data() + to;
-          const std::uint8_t* raw =
-              before_.data() + image_.pool.RowAt(row.slot);
-          if ((!wrong || std::memcmp(got, expected_.outputs[index].data() + to,
-                                     size) != 0) &&
-              std::memcmp(got, raw, size) == 0) {
-            ++rows;
-          }
-        });
-    return rows;
-  }
-
-  std::int64_t IndexRowsThatRepeatInput(bool wrong) const {
-    const int index = IndexOf(TensorId::kOut);
-    const Tensor& out = step_.tensors[static_cast<std::size_t>(index)];
-    const Tensor& tokens = *step_.Find(TensorId::kTokenIndices);
-    const std::size_t size = static_cast<std::size_t>(4 * out.shape[1]);
-    std::int64_t rows = 0;
-    for (std::int64_t row = 0; row < out.shape[0]; ++row) {
-      const std::int64_t to = 4 * row * out.strides[0];
-      const std::int64_t from = 4 * row * tokens.strides[0];
-      const std::uint8_t* got = after_.outputs[index].data() + to;
-      if ((!wrong ||
-           std::memcmp(got, expected_.outputs[index].data() + to, size) != 0) &&
-          std::memcmp(got, tokens.bytes.data() + from, size) == 0) {
-        ++rows;
-      }
-    }
-    return rows;
-  }
-
-  int IndexOf(TensorId id) const {
-    for (std::size_t i = 0; i < step_.tensors.size(); ++i) {
-      if (step_.tensors[i].id == id) return static_cast<int>(i);
-    }
-    return -1;
+    return oracle::RowsThatRepeatInput(contract_, image_, index_, before_,
+                                       expected_, after_, wrong);
   }
 
   static constexpr char kRepeats[] = "repeats-input";

@@ -1,43 +1,18 @@
 #include "oracle/e4m3.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstddef>
-#include <limits>
 
 #include "oracle/device/codes.h"
 
 namespace mlafuzz::oracle {
 namespace {
 
-constexpr int kFractionBits = 3;
-constexpr int kBias = 7;
-
-float ValueOf(int code, E4m3Reading reading) {
-  const int field = (code >> kFractionBits) & 15;
-  const int fraction = code & 7;
-  const float nan = std::numeric_limits<float>::quiet_NaN();
-  int bias = kBias;
-  if (reading == E4m3Reading::kFnuz) {
-    if (code == 0x80) return nan;
-    bias = 8;
-  } else if (field == 15 && fraction == 7) {
-    return nan;
-  }
-  const bool hidden =
-      field != 0 || (reading == E4m3Reading::kNoSubnormals && fraction != 0);
-  // With a hidden one the exponent is field - bias, else that of field 1.
-  const int significand = fraction + (hidden ? 8 : 0);
-  const int exponent = hidden ? field - bias : 1 - bias;
-  const float magnitude =
-      std::ldexp(static_cast<float>(significand), exponent - kFractionBits);
-  return (code & 0x80) != 0 ? -magnitude : magnitude;
-}
-
 std::array<float, 256> Table(E4m3Reading reading) {
   std::array<float, 256> table;
-  for (int code = 0; code < 256; ++code) table[code] = ValueOf(code, reading);
+  for (std::size_t code = 0; code < table.size(); ++code) {
+    table[code] = E4m3ToFloat(static_cast<std::uint8_t>(code), reading);
+  }
   return table;
 }
 

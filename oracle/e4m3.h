@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
+#include "oracle/device/codes.h"
 #include "oracle/round_bits.h"
 
 namespace mlafuzz::oracle {
@@ -14,13 +15,6 @@ namespace mlafuzz::oracle {
 // and 0xFF are NaN; the largest finite magnitude is 448 (0x7E).
 //
 // This codec is the oracle's own and shares nothing with kernels/.
-
-// How a reader takes a code: as it is, or as one of the wrong ways.
-enum class E4m3Reading {
-  kFn,
-  kFnuz,          // bias 8, 0x80 is NaN, no other NaN
-  kNoSubnormals,  // exponent field 0 with a fraction read with a hidden one
-};
 
 // The exact value of each code.
 const std::array<float, 256>& E4m3Values(E4m3Reading reading);

@@ -1,7 +1,11 @@
 #include "oracle/evidence.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -132,12 +136,21 @@ EvidenceTable WeighEvidence(const Contract& contract, const CaseImage& image,
              &table);
     }
   }
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [](const Evidence& a, const Evidence& b) {
-                     return a.explained != b.explained
-                                ? a.explained > b.explained
-                                : a.contradicted < b.contradicted;
-                   });
+  // Of equals the first stays so.
+  std::vector<std::size_t> order(table.rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    const Evidence& a = table.rows[i];
+    const Evidence& b = table.rows[j];
+    return std::tuple(b.explained, a.contradicted, i) <
+           std::tuple(a.explained, b.contradicted, j);
+  });
+  std::vector<Evidence> sorted;
+  sorted.reserve(order.size());
+  for (const std::size_t i : order) {
+    sorted.push_back(std::move(table.rows[i]));
+  }
+  table.rows = std::move(sorted);
   return table;
 }
 

@@ -16,6 +16,7 @@
 #include "oracle/judge.h"
 #include "oracle/layout.h"
 #include "oracle/layouts/ue8m0.h"
+#include "oracle/part_words.h"
 #include "oracle/pool_history.h"
 #include "oracle/quantise.h"
 #include "oracle/tensor_view.h"
@@ -33,7 +34,7 @@ using oracle::Region;
 using oracle::RowLayout;
 using oracle::RowWrite;
 
-// Where the rules of a default contract come from.
+// Where the rules of a default contract for the 656-byte row come from.
 constexpr char kWriterSource[] =
     "vLLM csrc/libtorch_stable/cache_kernels.cu, the fp8_ds_mla branch of "
     "concat_and_cache_mla";
@@ -130,6 +131,13 @@ class Explainer {
     }
   }
 
+  // " (SOURCE)" of rules for the rows that the source is of, else nothing:
+  // other layouts' are in `mlafuzz contracts`.
+  std::string From(const char* source) const {
+    return image_.pool.layout == FP8_DS_MLA ? absl::StrCat(" (", source, ")")
+                                            : "";
+  }
+
   // ---- writer
 
   void ExplainSlot(const Region& region, std::string* text) const {
@@ -174,8 +182,9 @@ class Explainer {
     }
     const oracle::Storage<std::uint16_t> rope(k_pe);
     absl::StrAppendFormat(
-        text, "  input k_pe[%d, %d]: 0x%04x; rule: copied bit for bit (%s)\n",
-        token, column, rope[token * k_pe->strides[0] + column], kWriterSource);
+        text, "  input k_pe[%d, %d]: 0x%04x; rule: copied bit for bit%s\n",
+        token, column, rope[token * k_pe->strides[0] + column],
+        From(kWriterSource));
   }
 
   // Bits of the stored scale that begins at byte `at` of `pool`.
@@ -247,7 +256,7 @@ class Explainer {
                       WriterContract::CodeDivision_Name(rules.code_division()),
                       ", writer.code_rounding: ",
                       WriterContract::CodeRounding_Name(rules.code_rounding()),
-                      " (", kWriterSource, ")\n");
+                      From(kWriterSource), "\n");
     }
     absl::StrAppend(
         text,
@@ -255,8 +264,8 @@ class Explainer {
         ", writer.scale_division: ",
         WriterContract::ScaleDivision_Name(rules.scale_division()),
         ", writer.floor: ", WriterContract::Floor_Name(rules.floor()), " ",
-        absl::StrFormat("0x%08x", rules.floor_bits()), " (", kWriterSource,
-        ")\n");
+        absl::StrFormat("0x%08x", rules.floor_bits()), From(kWriterSource),
+        "\n");
   }
 
   // ---- gather
@@ -335,13 +344,13 @@ class Explainer {
       const std::int64_t i = column - layout_.codes;
       if (i >= layout_.rope) return;
       absl::StrAppendFormat(
-          text, "  cache bytes %d..%d: 0x%04x; rule %s (%s)\n",
+          text, "  cache bytes %d..%d: 0x%04x; rule %s%s\n",
           layout_.rope_at + 2 * i, layout_.rope_at + 2 * i + 1,
           oracle::LoadBytes<std::uint16_t>(in + layout_.rope_at + 2 * i),
           nope ? absl::StrCat("gather.nope_tail: ",
                               GatherContract::NopeTail_Name(rules.nope_tail()))
                : "copied bit for bit",
-          kGatherSource);
+          From(kGatherSource));
       return;
     }
     const std::int64_t tile = column / layout_.tile;
@@ -358,8 +367,8 @@ class Explainer {
         text,
         "  rules gather.scale: ", GatherContract::Scale_Name(rules.scale()),
         ", gather.product: ", GatherContract::Product_Name(rules.product()),
-        ", gather.codes: ", GatherContract::Codes_Name(rules.codes()), " (",
-        kGatherSource, ")\n");
+        ", gather.codes: ", GatherContract::Codes_Name(rules.codes()),
+        From(kGatherSource), "\n");
   }
 
   // ---- convert
@@ -421,21 +430,22 @@ class Explainer {
   void Counts(std::string* text) const {
     absl::StrAppend(text, "wrong: ", damage_.wrong_rows, " of ", damage_.rows,
                     " rows");
+    const oracle::PartWords words = oracle::PartWordsOf(contract_, layout_);
     struct Named {
       const Region* region;
-      const char* name;
+      absl::string_view name;
     };
     for (const Named& named : std::initializer_list<Named>{
              {&damage_.codes, "codes"},
              {&damage_.scales, "scale bytes"},
              {&damage_.padding, "padding bytes"},
              {&damage_.rope, "rope bytes"},
-             {&damage_.tail, "tail bytes"},
+             {&damage_.tail, words.tail_bytes},
              {&damage_.untouched_rows, "rows never written"},
              {&damage_.skipped_rows, "skipped rows written"},
-             {&damage_.values, "latent values"},
+             {&damage_.values, words.gathered},
              {&damage_.gather_rope, "rope values"},
-             {&damage_.gather_tail, "tail values"},
+             {&damage_.gather_tail, words.tail_values},
              {&damage_.missing_rows, "dst rows never written"},
              {&damage_.gather_scales, "rows of copied scales"},
              {&damage_.indices, "indices"},

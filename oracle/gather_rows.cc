@@ -110,6 +110,14 @@ std::vector<GatherRequest> SplitRequests(const GatherContract& contract,
 void ForEachGatherRow(const GatherContract& contract, const PoolImage& pool,
                       const StepImage& step,
                       absl::FunctionRef<void(const GatherRow&)> visit) {
+  ForEachGatherRow(contract, pool, step, SplitRequests(contract, pool, step),
+                   visit);
+}
+
+void ForEachGatherRow(const GatherContract& contract, const PoolImage& pool,
+                      const StepImage& step,
+                      const std::vector<GatherRequest>& requests,
+                      absl::FunctionRef<void(const GatherRow&)> visit) {
   const Tensor* dst = step.Find(TensorId::kDst);
   const Tensor* table = step.Find(TensorId::kBlockTable);
   if (dst == nullptr || table == nullptr) return;
@@ -121,7 +129,7 @@ void ForEachGatherRow(const GatherContract& contract, const PoolImage& pool,
           : table->strides[0];
   const bool skips =
       contract.table_columns() == GatherContract::TABLE_COLUMNS_SKIPPED;
-  for (const GatherRequest& r : SplitRequests(contract, pool, step)) {
+  for (const GatherRequest& r : requests) {
     // Only rows inside dst: first_row + i in [0, rows).
     const std::int64_t begin = std::max<std::int64_t>(0, -r.first_row);
     const std::int64_t end = std::min(r.done_rows, dst->shape[0] - r.first_row);

@@ -84,6 +84,11 @@ struct GatherRow {
 void ForEachGatherRow(const GatherContract& contract, const PoolImage& pool,
                       const StepImage& step,
                       absl::FunctionRef<void(const GatherRow&)> visit);
+// The same with what SplitRequests() said.
+void ForEachGatherRow(const GatherContract& contract, const PoolImage& pool,
+                      const StepImage& step,
+                      const std::vector<GatherRequest>& requests,
+                      absl::FunctionRef<void(const GatherRow&)> visit);
 
 }  // namespace mlafuzz::oracle
 

@@ -59,7 +59,9 @@ class StepJudge {
         observed_(observed),
         as_expected_(as_expected),
         ending_(step, step_.kernel, observed, checks) {
+    // Of what is known to match nobody needs the bytes.
     well_formed_ =
+        as_expected.has_value() ||
         oracle::AfterImageOf(step_, observed, history.after(), &after_);
   }
 
@@ -252,11 +254,11 @@ bool EndsTheCase(CallStatus status) {
   }
 }
 
-// `written`: of expectations that are known to match; empty: none is.
+// `known`: of steps that are known to be as expected; empty: none is.
 std::vector<Check> JudgeSteps(const Contracts& contracts,
                               const CaseImage& image,
                               const Observation& observation,
-                              absl::Span<const std::int64_t> written) {
+                              absl::Span<const KnownStep> known) {
   std::vector<Check> checks;
   checks.reserve(8 * image.steps.size());
   oracle::PoolHistory history(image, observation);
@@ -294,10 +296,13 @@ std::vector<Check> JudgeSteps(const Contracts& contracts,
       const bool goes_on =
           step.kernel == Kernel::kDecode
               ? JudgeDecode(contract, image, index, history.before(), observed,
-                            &checks)
+                            &checks,
+                            i < known.size() && known[i].decode.has_value()
+                                ? &*known[i].decode
+                                : nullptr)
               : StepJudge(contract, image, index, history, observed,
-                          i < written.size() ? std::optional(written[i])
-                                             : std::nullopt,
+                          i < known.size() ? std::optional(known[i].written)
+                                           : std::nullopt,
                           &checks)
                     .Run();
       if (!goes_on) damaged_by = checks.back().detail;
@@ -318,8 +323,8 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
 std::vector<Check> JudgeAsExpected(const Contracts& contracts,
                                    const CaseImage& image,
                                    const Observation& observation,
-                                   absl::Span<const std::int64_t> written) {
-  return JudgeSteps(contracts, image, observation, written);
+                                   absl::Span<const KnownStep> known) {
+  return JudgeSteps(contracts, image, observation, known);
 }
 
 }  // namespace mlafuzz

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
+#include "oracle/decode/decode_within.h"
 #include "oracle/verdict.h"
 
 namespace mlafuzz {
@@ -27,12 +29,17 @@ std::vector<Check> Judge(const Contracts& contracts, const CaseImage& image,
                          const Observation& observation);
 
 // The same of a case whose steps, decodes apart, are known to have left exactly
-// what Expect() says: nothing is worked out or compared again. `written`: one a
-// step, the expectation's.
+// what Expect() says: nothing is worked out or compared again. One a step.
+struct KnownStep {
+  std::int64_t written = 0;  // the expectation's
+  // Of a decode all of whose outputs are known to be within their bounds. One
+  // of which this is not known is looked at.
+  std::optional<DecodeWithin> decode;
+};
 std::vector<Check> JudgeAsExpected(const Contracts& contracts,
                                    const CaseImage& image,
                                    const Observation& observation,
-                                   absl::Span<const std::int64_t> written);
+                                   absl::Span<const KnownStep> known);
 
 // Searches the neighbours of the contract for one that predicts exactly what
 // was observed in `check.step`; if there is none, names the pattern of the

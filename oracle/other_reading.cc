@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "oracle/convert_index.h"
 #include "oracle/expect.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
@@ -18,10 +19,21 @@ namespace {
 
 // ----------------------------------------------------------------------- Calls
 
-// One step alone, with arguments that can be changed.
+// One step alone, with arguments and rules that can be changed.
 struct Call {
+  Contract contract;
   CaseImage image;
   Step step;
+
+  // `of` comes of a case.
+  Call(const Contract& rules, const CaseImage& from, const StepImage& of)
+      : contract(rules), step(*of.step) {
+    image.pool = from.pool;
+    image.steps = {of};
+    image.steps[0].step = &step;
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   PoolImage& pool() { return image.pool; }
   StepImage& made() { return image.steps[0]; }
@@ -120,11 +132,61 @@ bool RowForRequest(Call& call) {
   return changed;
 }
 
+bool FirstPrefillByTable(Call& call) {
+  if (call.contract.convert().workspace() !=
+      ConvertContract::WORKSPACE_WITHIN_TABLE) {
+    return false;
+  }
+  Tensor* ids = call.Find(TensorId::kPrefillIds);
+  if (ids == nullptr) return false;
+  bool changed = false;
+  constexpr std::int32_t kNone = -1;
+  for (std::int64_t row = 0; row < ids->shape[0]; ++row) {
+    std::uint8_t* id = ids->bytes.data() + 4 * row * ids->strides[0];
+    if (LoadBytes<std::int32_t>(id) != 0) continue;
+    std::memcpy(id, &kNone, 4);
+    changed = true;
+  }
+  return changed;
+}
+
+// The product of page and page size wraps in int32; where it is negative then,
+// the token names no slot.
+bool SlotWrapsThenChecked(Call& call) {
+  ConvertContract& rules = *call.contract.mutable_convert();
+  if (rules.pages() != ConvertContract::PAGES_FITTING) return false;
+  rules.set_pages(ConvertContract::PAGES_WRAPPED);
+  Tensor* tokens = call.Find(TensorId::kTokenIndices);
+  const Storage<std::int32_t> request_of(call.Find(TensorId::kRequestIds));
+  if (tokens == nullptr) return false;
+  const IndexConverter converter(rules, call.pool(), call.made());
+  constexpr std::int32_t kNone = -1;
+  bool wraps = false;
+  for (std::int64_t row = 0; row < tokens->shape[0]; ++row) {
+    if (!request_of.Has(row)) continue;
+    for (std::int64_t i = 0; i < tokens->shape[1]; ++i) {
+      std::uint8_t* token =
+          tokens->bytes.data() + 4 * (row * tokens->strides[0] + i);
+      const ConvertedIndex index = converter.Convert(
+          row, request_of[row], LoadBytes<std::int32_t>(token));
+      if (index.kind != ConvertedIndex::Kind::kSlot || index.in_workspace) {
+        continue;
+      }
+      const auto slot =
+          static_cast<std::int32_t>(static_cast<std::uint32_t>(index.slot));
+      wraps |= slot != index.slot;
+      if (index.page < 0 || slot < 0) std::memcpy(token, &kNone, 4);
+    }
+  }
+  return wraps;
+}
+
 struct NamedChange {
   Kernel kernel;
   const char* key;
   const char* words;
   Change change;
+  bool narrowed = false;  // NarrowedRules()
 };
 
 constexpr NamedChange kChanges[] = {
@@ -170,6 +232,13 @@ constexpr NamedChange kChanges[] = {
      RowForRequest},
     {Kernel::kConvert, "last-row-missing", "leaves out the last row",
      OneLess<TensorId::kTokenIndices>},
+    {Kernel::kConvert, "first-prefill-by-table",
+     "takes rows of prefill request 0 for those of a decode",
+     FirstPrefillByTable, /*narrowed=*/true},
+    {Kernel::kConvert, "slot-wraps-then-checked",
+     "multiplies page and page size in int32 and takes for invalid what is "
+     "negative then, not what does not fit",
+     SlotWrapsThenChecked, /*narrowed=*/true},
 };
 
 // ------------------------------------------------------------------------ Rows
@@ -276,6 +345,13 @@ class Reader {
     return std::move(found_);
   }
 
+  std::vector<OtherReading> Narrowed() {
+    for (const NamedChange& named : kChanges) {
+      if (named.narrowed) ByCall(named);
+    }
+    return std::move(found_);
+  }
+
  private:
   void Found(const char* key, std::string words) {
     for (const OtherReading& other : found_) {
@@ -306,17 +382,15 @@ class Reader {
   }
 
   void ByCall() {
-    for (const NamedChange& named : kChanges) {
-      if (named.kernel != step_.kernel || step_.step == nullptr) continue;
-      Call call;
-      call.image.pool = image_.pool;
-      call.image.steps = {step_};
-      call.step = *step_.step;
-      call.made().step = &call.step;
-      if (!named.change(call)) continue;
-      if (Predicts(Expect(contract_, call.image, 0, before_))) {
-        Found(named.key, named.words);
-      }
+    for (const NamedChange& named : kChanges) ByCall(named);
+  }
+
+  void ByCall(const NamedChange& named) {
+    if (named.kernel != step_.kernel || step_.step == nullptr) return;
+    Call call(contract_, image_, step_);
+    if (!named.change(call)) return;
+    if (Predicts(Expect(call.contract, call.image, 0, before_))) {
+      Found(named.key, named.words);
     }
   }
 
@@ -412,6 +486,39 @@ std::vector<OtherReading> OtherReadings(
     absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
     const AfterImage& after) {
   return Reader(contract, image, step, pool_before, expected, after).Run();
+}
+
+std::vector<OtherReading> NarrowedRules(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
+    const AfterImage& after) {
+  return Reader(contract, image, step, pool_before, expected, after).Narrowed();
+}
+
+bool IsNarrowedRule(absl::string_view key) {
+  return std::any_of(std::begin(kChanges), std::end(kChanges),
+                     [key](const NamedChange& change) {
+                       return key == change.key && change.narrowed;
+                     });
+}
+
+bool RulesOutNarrowedRule(const Contract& contract, const CaseImage& image,
+                          int step, absl::Span<const std::uint8_t> pool_before,
+                          const AfterImage& after, absl::string_view key) {
+  const StepImage& own = image.steps[static_cast<std::size_t>(step)];
+  for (const NamedChange& named : kChanges) {
+    if (key != named.key || !named.narrowed || named.kernel != own.kernel ||
+        own.step == nullptr) {
+      continue;
+    }
+    Call call(contract, image, own);
+    if (!named.change(call)) return false;
+    const Expectation other = Expect(call.contract, call.image, 0, pool_before);
+    // What it reads outside may be anything.
+    if (!other.unsettled.empty()) return false;
+    return !Matches(call.contract, call.image, 0, pool_before, other, after);
+  }
+  return false;
 }
 
 bool IsOtherReading(absl::string_view key) {

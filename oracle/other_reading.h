@@ -39,6 +39,24 @@ std::vector<OtherReading> OtherReadings(
     absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
     const AfterImage& after);
 
+// Of those, the narrowed rules: readings that keep another rule of the contract
+// where some condition holds, and the declared one elsewhere. Where it holds in
+// all of a call, that rule predicts as much.
+std::vector<OtherReading> NarrowedRules(
+    const Contract& contract, const CaseImage& image, int step,
+    absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
+    const AfterImage& after);
+
+// Whether `key` is that of a narrowed rule: one that foretells what every call
+// leaves behind, and so can be ruled out by calls that are right.
+bool IsNarrowedRule(absl::string_view key);
+
+// Whether the narrowed rule `key` of this step's kernel would have left behind
+// something else than `after`.
+bool RulesOutNarrowedRule(const Contract& contract, const CaseImage& image,
+                          int step, absl::Span<const std::uint8_t> pool_before,
+                          const AfterImage& after, absl::string_view key);
+
 // Whether `key` is that of such a reading; kBytesMissing is none, as it
 // predicts nothing.
 bool IsOtherReading(absl::string_view key);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "corpus/contracts.h"
 #include "gtest/gtest.h"
@@ -95,6 +96,118 @@ TEST(OtherReading, RowsTakenForRequests) {
     std::memcpy(out.data(), slots, sizeof slots);
   }
   EXPECT_EQ(result.Keys(), Keys{"row-for-request"});
+}
+
+// ---- rules that are kept under a condition
+
+Contract Workspace() {
+  Contract contract = BuiltinContract();
+  contract.mutable_convert()->set_workspace(
+      ConvertContract::WORKSPACE_WITHIN_TABLE);
+  contract.mutable_convert()->set_pages(ConvertContract::PAGES_FITTING);
+  return contract;
+}
+
+// What a contract leaves behind of a case's only call.
+struct Left {
+  explicit Left(const std::string& text)
+      : c(*ParseCaseText(text)), image(*BuildImage(c)) {}
+
+  AfterImage Of(const Contract& contract) {
+    expected = Expect(contract, image, 0, image.pool.bytes);
+    AfterImage after;
+    after.pool = image.pool.bytes;
+    for (const auto& output : expected.outputs) after.outputs.push_back(output);
+    return after;
+  }
+  Keys Narrowed(const AfterImage& after) const {
+    const Expectation declared =
+        Expect(Workspace(), image, 0, image.pool.bytes);
+    Keys keys;
+    for (const OtherReading& reading : NarrowedRules(
+             Workspace(), image, 0, image.pool.bytes, declared, after)) {
+      keys.push_back(reading.key);
+    }
+    return keys;
+  }
+  bool RuledOut(const AfterImage& after, const std::string& key) const {
+    return RulesOutNarrowedRule(Workspace(), image, 0, image.pool.bytes, after,
+                                key);
+  }
+
+  Case c;
+  CaseImage image;
+  Expectation expected;
+};
+
+// Rows of prefill request `id` and, where `more`, of request 1.
+std::string Prefill(int id, bool more) {
+  return absl::StrCat(
+      "pool { page_size: 2 pages: 4 } steps { convert { request_ids { values: "
+      "[0, 0] } block_table { rows: 1 columns: 1 pages { values: [3] } } "
+      "token_indices { rows: 2 width: 2 valid: 2 limit: 2 } "
+      "prefill_workspace_starts: [10, 20] prefill_request_ids: [",
+      id, more ? ", 1" : "", "] valid_count: true } }");
+}
+
+TEST(NarrowedRule, OneRequestGoesByTheTable) {
+  constexpr char kKey[] = "first-prefill-by-table";
+  EXPECT_TRUE(IsNarrowedRule(kKey));
+  EXPECT_TRUE(IsOtherReading(kKey));
+  EXPECT_FALSE(IsNarrowedRule("row-for-request"));
+  Contract by_table = Workspace();
+  by_table.mutable_convert()->set_workspace(
+      ConvertContract::WORKSPACE_BY_TABLE);
+  // Of request 0 alone both predict the same.
+  Left zero(Prefill(0, false));
+  const AfterImage seen = zero.Of(by_table);
+  EXPECT_EQ(zero.Narrowed(seen), Keys{kKey});
+  EXPECT_FALSE(zero.RuledOut(seen, kKey));
+  // A right call with that request speaks against it, one without does not.
+  EXPECT_TRUE(zero.RuledOut(zero.Of(Workspace()), kKey));
+  Left one(Prefill(1, false));
+  EXPECT_FALSE(one.RuledOut(one.Of(Workspace()), kKey));
+  // Where request 1 goes by the table too, it is the rule and not this.
+  Left both(Prefill(0, true));
+  EXPECT_EQ(both.Narrowed(both.Of(by_table)), Keys{});
+}
+
+std::string Pages(const std::string& pages) {
+  return absl::StrCat(
+      "pool { page_size: 3 pages: 4 } steps { convert { request_ids { values: "
+      "[0] } block_table { rows: 1 columns: 2 pages { values: [",
+      pages,
+      "] } } token_indices { rows: 1 width: 2 set { at: 0 value: 1 } set { at: "
+      "1 value: 4 } } valid_count: true } }");
+}
+
+TEST(NarrowedRule, WhatIsNegativeAfterTheProductIsNoSlot) {
+  constexpr char kKey[] = "slot-wraps-then-checked";
+  Contract wrapped = Workspace();
+  wrapped.mutable_convert()->set_pages(ConvertContract::PAGES_WRAPPED);
+  // 2^31 - 1 times 3 is positive in int32, 2^30 times 3 negative.
+  Left positive(Pages("2147483647, 1"));
+  EXPECT_EQ(positive.Narrowed(positive.Of(wrapped)), Keys{kKey});
+  EXPECT_TRUE(positive.RuledOut(positive.Of(Workspace()), kKey));
+  Left negative(Pages("1073741824, 1"));
+  EXPECT_EQ(negative.Narrowed(negative.Of(wrapped)), Keys{});
+  // That it gets right.
+  EXPECT_FALSE(negative.RuledOut(negative.Of(Workspace()), kKey));
+  // Both: a slot that is none, and none that is no slot.
+  Left both(Pages("2147483647, 1073741824"));
+  EXPECT_EQ(both.Narrowed(both.Of(wrapped)), Keys{});
+  AfterImage seen = both.Of(wrapped);
+  std::vector<std::vector<std::uint8_t>> outputs = both.expected.outputs;
+  for (std::size_t t = 0; t < outputs.size(); ++t) {
+    if (outputs[t].empty()) continue;
+    if (both.image.steps[0].tensors[t].id == TensorId::kOut) {
+      std::fill_n(outputs[t].data() + 4, 4, std::uint8_t{0xff});
+    } else {
+      outputs[t][0] = 1;  // of two that count
+    }
+    seen.outputs[t] = outputs[t];
+  }
+  EXPECT_EQ(both.Narrowed(seen), Keys{kKey});
 }
 
 TEST(OtherReading, NothingIsReadIntoDamageOfNoShape) {

@@ -10,6 +10,7 @@
 #include "oracle/decode/judge_decode.h"
 #include "oracle/expect.h"
 #include "oracle/judge.h"
+#include "oracle/other_reading.h"
 #include "oracle/pool_history.h"
 
 namespace mlafuzz {
@@ -65,6 +66,14 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
     return Wrote(image.steps[at], history, observed);
   }
   const std::optional<Contract> other = Changed(declared, kernel, key);
+  if (oracle::IsNarrowedRule(key)) {
+    oracle::AfterImage after;
+    return observed.status == CallStatus::kOk &&
+           oracle::AfterImageOf(image.steps[at], observed, history.after(),
+                                &after) &&
+           oracle::RulesOutNarrowedRule(declared, image, step, history.before(),
+                                        after, key);
+  }
   if (!other.has_value()) {
     return kernel == Kernel::kDecode &&
            RulesOutDecodeFault(declared, image, step, history.before(),
@@ -87,7 +96,8 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
 
 bool CanBeRuledOut(absl::string_view key) {
   return absl::StrContains(key, "=") || key == "refused-valid" ||
-         key == kNothingWritten || oracle::IsDecodeFault(key);
+         key == kNothingWritten || oracle::IsNarrowedRule(key) ||
+         oracle::IsDecodeFault(key);
 }
 
 }  // namespace mlafuzz

@@ -1,18 +1,11 @@
 #include "oracle/upconvert.h"
 
-#include <bit>
-#include <cfloat>
-#include <cmath>
-
-#include "oracle/bf16.h"
 #include "oracle/e4m3.h"
-#include "oracle/quantise.h"
 
 namespace mlafuzz::oracle {
-namespace {
 
-E4m3Reading ReadingOf(GatherContract::Codes codes) {
-  switch (codes) {
+E4m3Reading E4m3ReadingOf(const GatherContract& contract) {
+  switch (contract.codes()) {
     case GatherContract::E4M3FNUZ:
       return E4m3Reading::kFnuz;
     case GatherContract::E4M3FN_NO_SUBNORMALS:
@@ -22,38 +15,43 @@ E4m3Reading ReadingOf(GatherContract::Codes codes) {
   }
 }
 
-}  // namespace
-
-Upconverter::Upconverter(const GatherContract& contract)
-    : values_(E4m3Values(ReadingOf(contract.codes()))),
-      scale_(contract.scale()),
-      product_(contract.product()) {}
-
-float Upconverter::ReadScale(std::uint32_t stored) const {
-  const float scale = std::bit_cast<float>(stored);
-  switch (scale_) {
+ScaleReading ScaleReadingOf(const GatherContract& contract) {
+  switch (contract.scale()) {
     case GatherContract::SCALE_POW2_FLOOR:
-      return std::bit_cast<float>(stored & 0xff800000);
+      return ScaleReading::kPow2Floor;
     case GatherContract::SCALE_POW2_CEIL:
-      return std::copysign(Pow2Ceil(std::fabs(scale)), scale);
+      return ScaleReading::kPow2Ceil;
     case GatherContract::SCALE_BF16:
-      return Bf16Value(Bf16FromFloat(scale, Rounding::kNearestEven));
+      return ScaleReading::kBf16;
     case GatherContract::SCALE_ONE:
-      return 1.0f;
+      return ScaleReading::kOne;
     default:
-      return scale;
+      return ScaleReading::kStored;
   }
 }
 
-std::uint16_t Upconverter::Value(std::uint8_t code, float scale) const {
-  float product = values_[code] * scale;
-  if (product_ == GatherContract::FLUSH_DENORMALS &&
-      std::fabs(product) < FLT_MIN) {
-    product = std::copysign(0.0f, product);
+ProductRounding ProductRoundingOf(const GatherContract& contract) {
+  switch (contract.product()) {
+    case GatherContract::BF16_TRUNCATED:
+      return ProductRounding::kTruncated;
+    case GatherContract::FLUSH_DENORMALS:
+      return ProductRounding::kFlushed;
+    default:
+      return ProductRounding::kNearest;
   }
-  return Bf16FromFloat(product, product_ == GatherContract::BF16_TRUNCATED
-                                    ? Rounding::kTowardZero
-                                    : Rounding::kNearestEven);
+}
+
+Upconverter::Upconverter(const GatherContract& contract)
+    : values_(E4m3Values(E4m3ReadingOf(contract))),
+      scale_(ScaleReadingOf(contract)),
+      product_(ProductRoundingOf(contract)) {}
+
+float Upconverter::ReadScale(std::uint32_t stored) const {
+  return ScaleAsRead(scale_, stored);
+}
+
+std::uint16_t Upconverter::Value(std::uint8_t code, float scale) const {
+  return ProductBits(values_[code], scale, product_);
 }
 
 }  // namespace mlafuzz::oracle

@@ -5,8 +5,15 @@
 #include <cstdint>
 
 #include "corpus/contract.pb.h"
+#include "oracle/device/codes.h"
 
 namespace mlafuzz::oracle {
+
+// Rules of a gather, as oracle/device/codes.h has them. Of SCALE_FIRST_TILE: as
+// stored.
+E4m3Reading E4m3ReadingOf(const GatherContract& contract);
+ScaleReading ScaleReadingOf(const GatherContract& contract);
+ProductRounding ProductRoundingOf(const GatherContract& contract);
 
 // The rules by which a gather turns codes and a scale into bf16, taken out of
 // a GatherContract once.
@@ -26,8 +33,8 @@ class Upconverter {
 
  private:
   const std::array<float, 256>& values_;
-  GatherContract::Scale scale_;
-  GatherContract::Product product_;
+  ScaleReading scale_;
+  ProductRounding product_;
 };
 
 }  // namespace mlafuzz::oracle

@@ -11,12 +11,17 @@
 #include "oracle/expect.h"
 #include "oracle/validity.h"
 #include "properties/check_filter.h"
+#include "properties/combined_executor.h"
+#include "properties/fused/for_each.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
 namespace {
 
 CheckFilter check_filter = nullptr;
+
+// Cases that a thread judges at a time.
+constexpr std::size_t kPiece = 8;
 
 // What an unspecified step of a case that was not sent looks like.
 std::vector<Check> UnspecifiedChecks(const Contracts& contracts,
@@ -125,21 +130,26 @@ absl::Status CaseChecker::CheckCases(absl::Span<const Case* const> cases,
 
 absl::Status CaseChecker::CheckImages(std::vector<CaseImage> images,
                                       absl::Span<const CheckOptions> options,
-                                      std::vector<CaseResult>* results) {
+                                      std::vector<CaseResult>* results,
+                                      int threads) {
   results->clear();
   results->resize(images.size());
   const Contracts contracts = this->contracts();
+  ForEach(
+      images.size(), threads,
+      [&](std::size_t i) {
+        if (options[i].send_unspecified) return;
+        (*results)[i].checks = UnspecifiedChecks(contracts, images[i]);
+      },
+      kPiece);
   std::vector<CaseImage> to_run;
   std::vector<std::size_t> sent;
   to_run.reserve(images.size());
   for (std::size_t i = 0; i < images.size(); ++i) {
     CaseResult& result = (*results)[i];
-    if (!options[i].send_unspecified) {
-      result.checks = UnspecifiedChecks(contracts, images[i]);
-      if (!result.checks.empty()) {
-        result.image = std::move(images[i]);
-        continue;
-      }
+    if (!result.checks.empty()) {
+      result.image = std::move(images[i]);
+      continue;
     }
     to_run.push_back(std::move(images[i]));
     sent.push_back(i);
@@ -154,22 +164,60 @@ absl::Status CaseChecker::CheckImages(std::vector<CaseImage> images,
                                             observations.size(), " of ",
                                             to_run.size(), " cases"));
   }
-  for (std::size_t k = 0; k < sent.size(); ++k) {
-    CaseResult& result = (*results)[sent[k]];
-    const CheckOptions& own = options[sent[k]];
-    result.image = std::move(to_run[k]);
-    result.observation = std::move(observations[k]);
-    result.checks = Judge(contracts, result.image, result.observation);
-    if (own.all_relations || own.relations_per_case > 0) {
-      if (absl::Status s =
-              RunRelations(targets_, executor_, contracts, own, result);
+  ForEach(
+      sent.size(), threads,
+      [&](std::size_t k) {
+        CaseResult& result = (*results)[sent[k]];
+        result.image = std::move(to_run[k]);
+        result.observation = std::move(observations[k]);
+        result.checks = Judge(contracts, result.image, result.observation);
+      },
+      kPiece);
+  if (absl::Status s = RunAllRelations(sent, options, threads, results);
+      !s.ok()) {
+    return s;
+  }
+  if (check_filter == nullptr) return absl::OkStatus();
+  for (const std::size_t i : sent) {
+    CaseResult& result = (*results)[i];
+    check_filter(contracts, result.image, result.observation, &result.checks);
+  }
+  return absl::OkStatus();
+}
+
+// On several threads, those that wait for a rerun at a time share a batch.
+absl::Status CaseChecker::RunAllRelations(
+    absl::Span<const std::size_t> sent, absl::Span<const CheckOptions> options,
+    int threads, std::vector<CaseResult>* results) {
+  const Contracts contracts = this->contracts();
+  std::vector<std::size_t> related;
+  for (const std::size_t i : sent) {
+    if (options[i].all_relations || options[i].relations_per_case > 0) {
+      related.push_back(i);
+    }
+  }
+  if (threads < 2 || related.size() < 2) {
+    for (const std::size_t i : related) {
+      if (absl::Status s = RunRelations(targets_, executor_, contracts,
+                                        options[i], (*results)[i]);
           !s.ok()) {
         return s;
       }
     }
-    if (check_filter != nullptr) {
-      check_filter(contracts, result.image, result.observation, &result.checks);
-    }
+    return absl::OkStatus();
+  }
+  CombinedExecutor combined(executor_);
+  std::vector<absl::Status> ends(related.size());
+  ForEach(
+      related.size(), threads,
+      [&](std::size_t k) {
+        const CombinedExecutor::Part part(combined);
+        ends[k] = RunRelations(targets_, combined, contracts,
+                               options[related[k]], (*results)[related[k]]);
+      },
+      1);
+  for (const absl::Status& end : ends) {
+    if (!end.ok()) return end;
   }
   return absl::OkStatus();
 }

@@ -1,6 +1,7 @@
 #ifndef MLAFUZZ_PROPERTIES_CHECKER_H_
 #define MLAFUZZ_PROPERTIES_CHECKER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -30,9 +31,9 @@ struct CheckOptions {
 struct CaseResult {
   CaseImage image;          // points into the case that was checked
   Observation observation;  // of the plain run
-  // It holds no pools; they are what the contract says (FillPools() of
-  // properties/fused/lent_calls.h).
-  bool pools_left_out = false;
+  // It holds nothing of what exact kernels left, which is what their contracts
+  // say (FillLeftOut() of properties/fused/lent_calls.h).
+  bool left_out = false;
   std::vector<Check> checks;
 };
 
@@ -54,10 +55,11 @@ class CaseChecker {
   absl::Status CheckCase(const Case& c, const CheckOptions& options,
                          CaseResult* result);
   // The same of cases that are built already, each with options of its own: as
-  // many as there are images.
+  // many as there are images. `threads` share the judging
+  // and what relations make of a case.
   absl::Status CheckImages(std::vector<CaseImage> images,
                            absl::Span<const CheckOptions> options,
-                           std::vector<CaseResult>* results);
+                           std::vector<CaseResult>* results, int threads = 1);
 
   // Why `check` of `result` failed. For a relation's failure too.
   Diagnosis Why(const CaseResult& result, const Check& check) const;
@@ -65,6 +67,11 @@ class CaseChecker {
   Contracts contracts() const;
 
  private:
+  // Of the results `sent`.
+  absl::Status RunAllRelations(absl::Span<const std::size_t> sent,
+                               absl::Span<const CheckOptions> options,
+                               int threads, std::vector<CaseResult>* results);
+
   const TargetSet& targets_;
   Executor& executor_;
 };

@@ -1,5 +1,6 @@
 #include "properties/generate_for.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -60,10 +61,25 @@ bool Has(const GeneratorOptions& options, Kernel kernel) {
 
 }  // namespace
 
+// Looked up: a third of all cases ask it of every field, and names are slow to
+// compare, the more so on many threads: libFuzzer takes notes of each
+// comparison in memory that they share.
 bool CanGenerateFor(int field, Layout layout) {
-  const auto number = static_cast<std::size_t>(field);
-  return Recipes()[number] != nullptr &&
-         HasCases(layout, AllFields()[number].name);
+  using Table = std::array<std::vector<char>, Layout_ARRAYSIZE>;
+  static const auto* const kTable = [] {
+    auto* table = new Table;
+    for (int of = 0; of < Layout_ARRAYSIZE; ++of) {
+      if (!Layout_IsValid(of)) continue;
+      for (std::size_t i = 0; i < AllFields().size(); ++i) {
+        (*table)[static_cast<std::size_t>(of)].push_back(
+            Recipes()[i] != nullptr &&
+            HasCases(static_cast<Layout>(of), AllFields()[i].name));
+      }
+    }
+    return table;
+  }();
+  return (*kTable)[static_cast<std::size_t>(layout)]
+                  [static_cast<std::size_t>(field)] != 0;
 }
 
 Case GenerateFor(int field, Choices& choices, const GeneratorOptions& options) {

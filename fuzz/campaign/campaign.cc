@@ -87,8 +87,10 @@ class Campaign {
       result_.totals.checks += deaths_[v];
     }
     for (const Kernel kernel : kAllKernels) {
-      result_.totals.distinct[static_cast<std::size_t>(kernel)] =
-          CountDistinct(folder_, kernel);
+      const auto k = static_cast<std::size_t>(kernel);
+      const DistinctCount distinct = CountDistinct(folder_, kernel);
+      result_.totals.distinct[k] = distinct.cases;
+      result_.totals.distinct_estimated[k] = distinct.estimated;
     }
     result_.respawns = fleet_.respawns();
     progress_.Finish(result_.seconds, result_.totals, result_.findings);
@@ -421,6 +423,9 @@ int ExitCode(const CampaignResult& result) {
   // Failures of which no record arrived are failures none the less; those of a
   // cause that does not count are its own.
   if (result.totals.failures != 0) return 1;
+  // Two targets that never took one case were not compared, however right
+  // either is.
+  if (NothingCompared(result.totals)) return 3;
   return result.totals.informative == 0 ? 3 : 0;
 }
 

@@ -43,7 +43,7 @@ struct CampaignResult {
 };
 
 // 0 nothing found but what is muted or was known, 1 a failure, 2 ended by an
-// error, 3 nothing was informative.
+// error, 3 nothing was informative or, of two targets, compared.
 int ExitCode(const CampaignResult& result);
 
 // Runs a campaign to its end:

@@ -121,6 +121,8 @@ absl::Status Fleet::Spawn(std::uint32_t number,
   }
   request.set_stop_on_first(options_.stop_on_first);
   request.set_fuse(options_.fuse);
+  request.set_judge_twice(options_.judge_twice);
+  request.set_threads(options_.threads);
   request.mutable_known_causes()->Assign(known.begin(), known.end());
   auto worker = WorkerProcess::Start(options_.engine.path, folder_,
                                      absl::StrCat(number), std::move(request),

@@ -1,5 +1,7 @@
 #include "fuzz/campaign/ledger_file.h"
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
@@ -43,6 +45,14 @@ absl::StatusOr<Json> ReadLedgerResult(absl::string_view text,
                 {"seeds", *seeds},
                 {"wrong", Json::array()},
                 {"right", Json::array()}};
+  const auto interrupted = json.find("interrupted");
+  if (interrupted != json.end() && interrupted->is_boolean() &&
+      interrupted->get<bool>()) {
+    shown["interrupted"] = true;
+  }
+  if (mutants->empty() && controls->empty()) {
+    return no("holds no kernel: that ledger ran nothing");
+  }
   for (std::size_t i = 0; i < mutants->size(); ++i) {
     const Json& mutant = (*mutants)[i];
     const Json* const engines = Field(mutant, "engines", Json::array());
@@ -72,6 +82,17 @@ absl::StatusOr<Json> ReadLedgerResult(absl::string_view text,
       }
       one[field] = *value;
     }
+    const auto count = [&one](const char* field) {
+      return one[field].get<std::uint64_t>();
+    };
+    if (count("seeds") > seeds->get<std::uint64_t>() ||
+        count("triggered") > count("seeds") ||
+        count("detected") > count("seeds")) {
+      return no(absl::StrCat(
+          "mutants[", i, "].engines[0] has ", count("triggered"),
+          " triggered and ", count("detected"), " detected of ", count("seeds"),
+          " seeds, in a ledger of ", seeds->get<std::uint64_t>()));
+    }
     shown["wrong"].push_back(std::move(one));
   }
   for (std::size_t i = 0; i < controls->size(); ++i) {
@@ -81,6 +102,11 @@ absl::StatusOr<Json> ReadLedgerResult(absl::string_view text,
     const Json* const alarms = Field(control, "false_alarms", 1u);
     if (id == nullptr || cases == nullptr || alarms == nullptr) {
       return no(absl::StrCat("controls[", i, "] is no right kernel's"));
+    }
+    if (alarms->get<std::uint64_t>() > cases->get<std::uint64_t>()) {
+      return no(absl::StrCat("controls[", i,
+                             "] has more false alarms than "
+                             "cases"));
     }
     shown["right"].push_back(
         {{"id", *id}, {"cases", *cases}, {"false_alarms", *alarms}});

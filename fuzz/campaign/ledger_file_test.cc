@@ -1,6 +1,7 @@
 #include "fuzz/campaign/ledger_file.h"
 
 #include <string>
+#include <utility>
 
 #include "gtest/gtest.h"
 
@@ -30,6 +31,15 @@ TEST(LedgerFile, HoldsWhatAReportShows) {
     "right": [{"id": "builtin", "cases": 9, "false_alarms": 0}]})"));
 }
 
+TEST(LedgerFile, SaysWhetherItWasInterrupted) {
+  Json result = Result();
+  result["interrupted"] = false;
+  EXPECT_FALSE(
+      ReadLedgerResult(result.dump(), "l.json")->contains("interrupted"));
+  result["interrupted"] = true;
+  EXPECT_EQ((*ReadLedgerResult(result.dump(), "l.json"))["interrupted"], true);
+}
+
 TEST(LedgerFile, RefusesWhatIsNone) {
   const auto why = [](const std::string& text) {
     return std::string(ReadLedgerResult(text, "l.json").status().message());
@@ -50,6 +60,24 @@ TEST(LedgerFile, RefusesWhatIsNone) {
   result = Result();
   result["mutants"][0]["engines"][0]["detected"] = "two";
   EXPECT_NE(why(result.dump()).find("mutants[0].engines[0] has no detected"),
+            std::string::npos);
+  // Counts that no run gives.
+  for (const auto& [field, value] :
+       {std::pair("detected", 4), std::pair("triggered", 4),
+        std::pair("seeds", 4)}) {
+    result = Result();
+    result["mutants"][0]["engines"][0][field] = value;
+    EXPECT_NE(why(result.dump()).find("mutants[0].engines[0] has "),
+              std::string::npos)
+        << field;
+  }
+  result = Result();
+  result["controls"][0]["false_alarms"] = 10;
+  EXPECT_NE(why(result.dump()).find("controls[0] has more false alarms"),
+            std::string::npos);
+  result = Result();
+  result["mutants"] = result["controls"] = Json::array();
+  EXPECT_NE(why(result.dump()).find("that ledger ran nothing"),
             std::string::npos);
   result = Result();
   result["controls"][0].erase("cases");

@@ -70,18 +70,39 @@ absl::StatusOr<KnownCause> ReadCause(const std::string& folder) {
   return cause;
 }
 
-// Binary cases of a cause, the smallest first.
-std::vector<std::string> ExamplesIn(const std::string& folder) {
+// A file that was cut short may still be a message, but calls nothing.
+absl::StatusOr<Case> ReadExample(const std::string& path) {
+  auto text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  auto c = ParseCaseText(*text);
+  if (!c.ok()) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": is no case: ", c.status().message()));
+  }
+  if (c->steps_size() == 0) {
+    return absl::DataLossError(
+        absl::StrCat(path, ": is no case: it has no step"));
+  }
+  return c;
+}
+
+// Binary cases of a cause, the smallest first. `unreadable`: files that are no
+// case any more, and why, a sentence each.
+std::vector<std::string> ExamplesIn(const std::string& folder,
+                                    std::vector<std::string>* unreadable) {
   std::vector<std::string> cases;
   std::error_code error;
   for (const fs::directory_entry& entry :
        fs::directory_iterator(absl::StrCat(folder, "/examples"), error)) {
     if (entry.path().extension() != ".txtpb") continue;
-    const auto text = ReadFile(entry.path().string());
-    if (!text.ok()) continue;
-    const auto c = ParseCaseText(*text);
-    if (c.ok()) cases.push_back(CanonicalBinary(*c));
+    const auto c = ReadExample(entry.path().string());
+    if (c.ok()) {
+      cases.push_back(CanonicalBinary(*c));
+    } else {
+      unreadable->emplace_back(c.status().message());
+    }
   }
+  std::sort(unreadable->begin(), unreadable->end());
   std::sort(cases.begin(), cases.end(),
             [](const std::string& a, const std::string& b) {
               return a.size() != b.size() ? a.size() < b.size() : a < b;
@@ -99,7 +120,8 @@ absl::Status AddExamples(const std::string& folder,
     if (!c.ok()) continue;
     const std::string path =
         absl::StrFormat("%s/examples/%016x.txtpb", folder, CaseHash(*c));
-    if (fs::exists(path, error)) continue;
+    // One that is damaged is written anew.
+    if (fs::exists(path, error) && ReadExample(path).ok()) continue;
     if (absl::Status s = WriteFileAtomically(path, FormatCaseText(*c));
         !s.ok()) {
       return s;
@@ -257,7 +279,15 @@ absl::Status Lifecycle::Take(const std::string& targets,
 void Lifecycle::Probe(const std::string& targets, const Run& run) {
   for (KnownCause& cause : causes_) {
     if (cause.targets != targets) continue;
-    std::vector<std::string> cases = ExamplesIn(FolderOf(cause));
+    std::vector<std::string> unreadable;
+    std::vector<std::string> cases = ExamplesIn(FolderOf(cause), &unreadable);
+    if (!unreadable.empty()) {
+      notes_.push_back(absl::StrCat(
+          unreadable.size(), " of the ", unreadable.size() + cases.size(),
+          " examples of ", StageName(cause.stage), "/", cause.id,
+          " cannot be read and were not run, the first ", unreadable[0],
+          "; restore them, or remove them if the others will do"));
+    }
     if (cases.size() > kMostRun) cases.resize(kMostRun);
     std::string unjudged = "it has no example that can be read";
     std::string ended;

@@ -79,6 +79,8 @@ class Lifecycle {
                       const std::vector<SeenCause>& seen);
 
   const std::vector<KnownCause>& causes() const { return causes_; }
+  // What Probe() could not look at, a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   explicit Lifecycle(std::string out) : out_(std::move(out)) {}
@@ -92,6 +94,7 @@ class Lifecycle {
 
   std::string out_;
   std::vector<KnownCause> causes_;  // by id
+  std::vector<std::string> notes_;
 };
 
 }  // namespace mlafuzz

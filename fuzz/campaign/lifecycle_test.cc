@@ -107,6 +107,44 @@ TEST(Lifecycle, MovesOnAndBack) {
   EXPECT_EQ(cause.passes, 0);
 }
 
+// What cannot be looked at is told, with its file; what can is run. The next
+// finding writes it anew.
+TEST(Lifecycle, TellsOfTornExamples) {
+  const std::string out = Folder("torn");
+  const std::string id = Campaign(out, {kSeen}, true).id;
+  std::vector<fs::path> files;
+  for (const auto& entry :
+       fs::directory_iterator(out + "/crashing/" + id + "/examples")) {
+    files.push_back(entry.path());
+  }
+  ASSERT_EQ(files.size(), 2u);
+  for (const char* torn :
+       {"pool { page_size: 1 ste", "pool { page_size: 1 }", ""}) {
+    std::ofstream(files[0]) << torn;
+    auto lifecycle = Lifecycle::Open(out);
+    int runs = 0;
+    lifecycle->Probe("--target=lib:x",
+                     [&](const std::string&, const KnownCause&) {
+                       ++runs;
+                       return Outcome::kPasses;
+                     });
+    EXPECT_EQ(runs, 1);
+    ASSERT_EQ(lifecycle->notes().size(), 1u) << torn;
+    const std::string& note = lifecycle->notes()[0];
+    EXPECT_TRUE(absl::StartsWith(
+        note, "1 of the 2 examples of crashing/" + id + " cannot be read"))
+        << note;
+    EXPECT_TRUE(absl::StrContains(note, files[0].string())) << note;
+    EXPECT_TRUE(absl::StrContains(note, "; restore them, or remove")) << note;
+  }
+  Campaign(out, {kSeen}, true);
+  auto whole = Lifecycle::Open(out);
+  whole->Probe("--target=lib:x", [](const std::string&, const KnownCause&) {
+    return Outcome::kPasses;
+  });
+  EXPECT_TRUE(whole->notes().empty());
+}
+
 TEST(Lifecycle, ComesBackByAFindingWithEveryExample) {
   const std::string out = Folder("back");
   Campaign(out, {kSeen}, false);

@@ -43,6 +43,8 @@ struct CampaignOptions {
   std::vector<std::uint32_t> devices;
   // Cases that share calls (WorkRequest.fuse); 0: each has its own.
   std::uint32_t fuse = 0;
+  bool judge_twice = false;          // WorkRequest.judge_twice
+  std::uint32_t threads = 1;         // of each job (WorkRequest.threads)
   bool settle = true;                // tell causes apart by further cases
   bool follow_up = true;             // rerun and minimise findings
   bool quiet = false;                // no progress, no announcements

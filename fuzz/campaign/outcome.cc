@@ -23,6 +23,15 @@ bool Judged(const CaseRun& run, const std::vector<std::string>& kernels) {
       });
 }
 
+std::string WhyNotJudged(const CaseRun& run) {
+  for (const CaseRun::Line& line : run.lines()) {
+    if (IsJudgement(line) || line.detail().empty()) continue;
+    return absl::StrCat("step ", line.step(), ", ", line.kernel(), " ",
+                        line.verdict(), ": ", line.detail());
+  }
+  return "";
+}
+
 absl::StatusOr<Outcome> OutcomeOf(const CaseRun& run, const std::string& key,
                                   const std::string& kernel) {
   if (!run.error().empty()) return absl::UnavailableError(run.error());
@@ -35,8 +44,10 @@ absl::StatusOr<Outcome> OutcomeOf(const CaseRun& run, const std::string& key,
           ? std::any_of(run.lines().begin(), run.lines().end(), IsJudgement)
           : Judged(run, {kernel});
   if (judged) return Outcome::kPasses;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "nothing", kernel.empty() ? "" : " of ", kernel, " was judged"));
+  const std::string why = WhyNotJudged(run);
+  return absl::FailedPreconditionError(
+      absl::StrCat("nothing", kernel.empty() ? "" : " of ", kernel,
+                   " was judged", why.empty() ? "" : ": ", why));
 }
 
 }  // namespace mlafuzz

@@ -20,10 +20,15 @@ enum class Outcome {
 // pools of a layout that the kernel does not take, and skipped ones were not.
 bool Judged(const CaseRun& run, const std::vector<std::string>& kernels);
 
+// Of the first call that was not judged: "step 0, gather unspecified:
+// gather.lengths: ...", with the contract field that leaves it open. Empty
+// where all were.
+std::string WhyNotJudged(const CaseRun& run);
+
 // Of the cause `key` of `kernel`; an empty kernel is any (a case's process died
 // before it was known which). FailedPrecondition where nothing of the kernel
-// was judged, so that the run says nothing; Unavailable where the case could
-// not be run.
+// was judged, so that the run says nothing, with the reason; Unavailable where
+// the case could not be run.
 absl::StatusOr<Outcome> OutcomeOf(const CaseRun& run, const std::string& key,
                                   const std::string& kernel);
 

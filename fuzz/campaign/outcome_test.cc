@@ -43,6 +43,21 @@ TEST(Outcome, IsNoneWhereNothingOfTheKernelWasJudged) {
   }
 }
 
+TEST(Outcome, SaysWhyNothingWasJudged) {
+  CaseRun run;
+  AddLine("gather", "unspecified", &run);
+  run.mutable_lines(0)->set_detail("gather.lengths: too long");
+  EXPECT_EQ(WhyNotJudged(run),
+            "step 0, gather unspecified: gather.lengths: too long");
+  EXPECT_EQ(OutcomeOf(run, kTail, "gather").status().message(),
+            "nothing of gather was judged: step 0, gather unspecified: "
+            "gather.lengths: too long");
+  CaseRun judged;
+  AddLine("gather", "uninformative", &judged);
+  judged.mutable_lines(0)->set_detail("right");
+  EXPECT_EQ(WhyNotJudged(judged), "");
+}
+
 TEST(Outcome, TellsOneFailureFromAnother) {
   CaseRun run;
   AddLine("writer", "fail", &run);

@@ -47,6 +47,9 @@ std::string ProgressLine(const CampaignOptions& options, double seconds,
     absl::StrAppend(&line, " ", VerdictName(static_cast<Verdict>(v)), " ",
                     Grouped(totals.verdicts[static_cast<std::size_t>(v)]));
   }
+  if (totals.not_compared > 0) {
+    absl::StrAppend(&line, " not compared ", Grouped(totals.not_compared));
+  }
   absl::StrAppend(&line, "  ", findings,
                   findings == 1 ? " finding" : " findings");
   if (options.seconds > 0) {

@@ -217,13 +217,18 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
   json["cases"] = totals.cases;
   json["distinct_cases"] = Json::object();
   json["executions"] = Json::object();
+  json["distinct_estimated"] = Json::array();
   for (const Kernel kernel : kAllKernels) {
+    if (totals.distinct_estimated[Index(kernel)]) {
+      json["distinct_estimated"].push_back(KernelName(kernel));
+    }
     json["distinct_cases"][KernelName(kernel)] = totals.distinct[Index(kernel)];
     json["executions"][KernelName(kernel)] = totals.executions[Index(kernel)];
   }
   if (!options.devices.empty()) json["devices"] = options.devices;
   if (options.fuse > 1) {
     json["fused"] = {{"at_once", options.fuse},
+                     {"threads", options.threads},
                      {"cases", totals.fused},
                      {"calls", totals.fused_calls},
                      {"judged_on_the_device", totals.fused_lent},
@@ -258,6 +263,16 @@ nlohmann::ordered_json ReportJson(const CampaignOptions& options,
     json["knobs"][knobs[i].name] = totals.knobs[i];
   }
   if (options.other.has_value()) {
+    Json& comparison = json["comparison"];
+    comparison["compared"] = totals.compared;
+    comparison["not_compared"] = totals.not_compared;
+    comparison["not_taken"] = Json::array();
+    for (std::size_t i = 0; i < totals.not_taken.size(); ++i) {
+      comparison["not_taken"].push_back(
+          {{"target", TargetsText(i == 0 ? options.targets : *options.other)},
+           {"cases", totals.not_taken[i]},
+           {"first", totals.why_not_taken[i]}});
+    }
     for (std::size_t i = 0; i < totals.decode_ulps.size(); ++i) {
       Json& one = json["decode_differences"][i == 0 ? "outputs" : "lse"];
       for (std::size_t k = 0; k < UlpCounts::kBuckets; ++k) {

@@ -21,6 +21,10 @@ BuildInfo ReadBuildInfo(const Engine& engine);
 // What to think of it, in a line: "2 findings", "nothing found", ...
 std::string SummaryLine(const CampaignResult& result);
 
+// Of a comparison that left cases out: how many, which side did not take them,
+// and why not the first of them; several lines. Empty where none was.
+std::string NotComparedText(const Totals& totals);
+
 // report.json, schema 1: docs/report.md has its fields.
 nlohmann::ordered_json ReportJson(const CampaignOptions& options,
                                   const CampaignResult& result,

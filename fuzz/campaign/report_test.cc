@@ -10,6 +10,7 @@
 #include <string>
 
 #include "corpus/codec.h"
+#include "fuzz/campaign/report/page.h"
 #include "gtest/gtest.h"
 #include "properties/fields.h"
 
@@ -223,6 +224,44 @@ TEST(Report, ExitCodes) {
   EXPECT_EQ(ExitCode(nothing), 3);
   nothing.totals.informative = 1;
   EXPECT_EQ(ExitCode(nothing), 0);
+}
+
+// What was not compared is not known to be equal, whatever else is.
+TEST(Report, TellsWhatWasNotCompared) {
+  CampaignOptions options = Options();
+  options.other.emplace().set_all("builtin:y");
+  CampaignResult result;
+  Totals& totals = result.totals;
+  totals.informative = 5;
+  totals.not_compared = 1200;
+  totals.not_taken = {0, 1200};
+  totals.why_not_taken[1] = "b does not take the case: step 0, gather: <x>";
+  EXPECT_EQ(ExitCode(result), 3);
+  EXPECT_EQ(SummaryLine(result),
+            "nothing was compared: of 1,200 cases none was taken by both "
+            "targets");
+  totals.compared = 34;
+  EXPECT_EQ(ExitCode(result), 0);
+  EXPECT_EQ(SummaryLine(result),
+            "nothing found; 1,200 of 1,234 cases were not compared");
+  const std::string text = ReportText(options, result, BuildInfo());
+  EXPECT_NE(text.find("not compared: 1,200 of 1,234 cases\n  1,200 that b did "
+                      "not take, the first: b does not take the case: step 0, "
+                      "gather: <x>\n"),
+            std::string::npos)
+      << text;
+  const Json json = ReportJson(options, result, BuildInfo());
+  EXPECT_EQ(json["comparison"]["compared"], 34);
+  EXPECT_EQ(json["comparison"]["not_compared"], 1200);
+  EXPECT_EQ(json["comparison"]["not_taken"][1]["target"], "builtin:y");
+  EXPECT_EQ(json["comparison"]["not_taken"][1]["cases"], 1200);
+  const std::string page = ReportPage(json, {});
+  EXPECT_NE(page.find("cases that were not compared: 1,200 of 1,234"),
+            std::string::npos);
+  EXPECT_NE(page.find("gather: &lt;x&gt;"), std::string::npos);
+  // A campaign of one target has none.
+  EXPECT_FALSE(
+      ReportJson(Options(), result, BuildInfo()).contains("comparison"));
 }
 
 // A cause that is not the only one is not passed off as one.

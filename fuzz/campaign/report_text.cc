@@ -210,6 +210,10 @@ std::string SummaryLine(const CampaignResult& result) {
   } else if (result.totals.failures != 0) {
     line = absl::StrCat(result.totals.failures,
                         " failing checks, of which no record arrived");
+  } else if (NothingCompared(result.totals)) {
+    line = absl::StrCat("nothing was compared: of ",
+                        Grouped(result.totals.not_compared),
+                        " cases none was taken by both targets");
   } else if (result.totals.informative == 0) {
     line =
         "nothing was informative: no check could have told a right kernel "
@@ -217,11 +221,32 @@ std::string SummaryLine(const CampaignResult& result) {
   } else {
     line = "nothing found";
   }
+  if (result.totals.compared != 0 && result.totals.not_compared != 0) {
+    absl::StrAppend(
+        &line, "; ", Grouped(result.totals.not_compared), " of ",
+        Grouped(result.totals.compared + result.totals.not_compared),
+        " cases were not compared");
+  }
   if (result.interrupted) absl::StrAppend(&line, " (stopped by a signal)");
   if (!result.error.empty()) {
     absl::StrAppend(&line, "; ended early: ", result.error);
   }
   return line;
+}
+
+std::string NotComparedText(const Totals& totals) {
+  if (totals.not_compared == 0) return "";
+  std::string text =
+      absl::StrCat("not compared: ", Grouped(totals.not_compared), " of ",
+                   Grouped(totals.compared + totals.not_compared), " cases\n");
+  for (std::size_t side = 0; side < totals.not_taken.size(); ++side) {
+    if (totals.not_taken[side] == 0) continue;
+    absl::StrAppend(&text, "  ", Grouped(totals.not_taken[side]), " that ",
+                    side == 0 ? "a" : "b",
+                    " did not take, the first: ", totals.why_not_taken[side],
+                    "\n");
+  }
+  return text;
 }
 
 std::string ReportText(const CampaignOptions& options,
@@ -250,12 +275,16 @@ std::string ReportText(const CampaignOptions& options,
       totals.coverage, Grouped(totals.failures));
   for (const Kernel kernel : kAllKernels) {
     if (totals.executions[Index(kernel)] == 0) continue;
-    absl::StrAppendFormat(&text, "  %-8s %12s distinct cases %12s calls\n",
-                          KernelName(kernel),
-                          Grouped(totals.distinct[Index(kernel)]),
-                          Grouped(totals.executions[Index(kernel)]));
+    absl::StrAppendFormat(
+        &text, "  %-8s %12s distinct cases%s %12s calls\n", KernelName(kernel),
+        Grouped(totals.distinct[Index(kernel)]),
+        totals.distinct_estimated[Index(kernel)] ? " (estimated)" : "",
+        Grouped(totals.executions[Index(kernel)]));
   }
-  if (options.fuse > 1) {
+  if (options.fuse > 1 && totals.cases > 0 && totals.fused == 0) {
+    absl::StrAppend(&text, "fused: no case shared a call\n");
+  }
+  if (options.fuse > 1 && totals.fused > 0) {
     absl::StrAppendFormat(
         &text,
         "fused: %s cases in %s calls, %s of them judged on the device, %s run "
@@ -295,8 +324,8 @@ std::string ReportText(const CampaignOptions& options,
   for (const Finding& finding : result.findings.all()) {
     absl::StrAppend(&text, FindingText(options, finding));
   }
-  absl::StrAppend(&text, DecodeDifferencesText(totals), "\n",
-                  GapsText(options, totals));
+  absl::StrAppend(&text, NotComparedText(totals), DecodeDifferencesText(totals),
+                  "\n", GapsText(options, totals));
   return text;
 }
 

@@ -46,6 +46,12 @@ void Totals::Add(const WorkerStatus& status) {
     decode_most_ulps[i] =
         std::max(decode_most_ulps[i], status.decode_most_ulps[i].load());
   }
+  compared += status.compared;
+  not_compared += status.not_compared;
+  AddAll(not_taken, status.not_taken);
+  for (std::size_t i = 0; i < why_not_taken.size(); ++i) {
+    if (why_not_taken[i].empty()) why_not_taken[i] = status.WhyNotTaken(i);
+  }
   cpu_nanoseconds += status.cpu_nanoseconds;
 }
 

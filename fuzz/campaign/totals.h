@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 
 #include "fuzz/worker/status.h"
 
@@ -19,6 +20,8 @@ struct Totals {
   // While it runs: summed over jobs, so a case that two jobs met counts twice.
   // In the report: counted over all jobs.
   std::array<Count, kKernels> distinct = {};
+  // Of the report: from a sample (fuzz/worker/distinct.h).
+  std::array<bool, kKernels> distinct_estimated = {};
   std::array<Count, kKernels> executions = {};
   Count checks = 0;
   std::array<Count, kVerdictCount> verdicts = {};
@@ -44,11 +47,22 @@ struct Totals {
   Count cpu_nanoseconds = 0;  // from each worker's first case on
   // Not sums: the largest of the workers.
   std::array<Count, 2> decode_most_ulps = {};
+  // Of comparisons (WorkerStatus); why a, b did not take the first case that
+  // they did not.
+  Count compared = 0;
+  Count not_compared = 0;
+  std::array<Count, 2> not_taken = {};
+  std::array<std::string, 2> why_not_taken;
   Count coverage = 0;
   Count corpus = 0;
 
   void Add(const WorkerStatus& status);
 };
+
+// Of a comparison: every case was left out. False of other campaigns.
+inline bool NothingCompared(const Totals& totals) {
+  return totals.compared == 0 && totals.not_compared != 0;
+}
 
 }  // namespace mlafuzz
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
@@ -315,6 +316,7 @@ int Run(const Arguments& arguments, const std::string&) {
   ab.set_seed(size->seed);
   for (const double spread : *spreads) ab.add_spreads(spread);
   for (const Reader& reader : *readers) ab.add_decodes(reader.target);
+  CatchStopSignals();
   const auto result = AbInWorker(*engine, request);
   if (!result.ok()) {
     UsageError(absl::StrCat("ab: ", result.status().message()));

@@ -13,6 +13,8 @@
 #include "fuzz/campaign/process.h"
 #include "fuzz/campaign/report.h"
 #include "fuzz/campaign/scratch_folder.h"
+#include "fuzz/campaign/signals.h"
+#include "fuzz/command/bench_devices.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
@@ -63,6 +65,7 @@ absl::StatusOr<double> WholeCampaign(const Engine& engine,
   options.follow_up = false;
   const auto result = RunCampaign(options);
   if (!result.ok()) return result.status();
+  if (result->interrupted) return absl::CancelledError("stopped by a signal");
   return static_cast<double>(result->totals.cases) / result->seconds;
 }
 
@@ -98,13 +101,45 @@ double OneCaseRate(const BenchResult& result, const std::string& kernel) {
   return best;
 }
 
+constexpr double kGiga = 1e9;
+
+void PrintFusedRow(const BenchResult::Fused& fused, const std::string& cases,
+                   bool rates) {
+  if (!fused.left_out().empty()) {
+    std::printf("  %-8s %12s left out: %s\n", fused.kernel().c_str(),
+                cases.c_str(), fused.left_out().c_str());
+    return;
+  }
+  const double all = fused.batch() / fused.cases_per_second();
+  const auto share = [all](double seconds) { return 100 * seconds / all; };
+  std::printf(
+      "  %-8s %12s %12.0f %9.2f %5.1f %5.1f %5.1f %6.1f %6.1f %6.1f %5.1f",
+      fused.kernel().c_str(), cases.c_str(), fused.cases_per_second(),
+      1e6 / fused.cases_per_second(), share(fused.lay()), share(fused.stage()),
+      share(fused.copy()), share(fused.oracle()), share(fused.kernel_seconds()),
+      share(fused.judge()), share(fused.wait()));
+  if (rates && fused.copy() > 0 && fused.kernel_seconds() > 0) {
+    std::printf(
+        "  %.3f, %.3f",
+        static_cast<double>(fused.copied_bytes()) / fused.copy() / kGiga,
+        static_cast<double>(fused.kernel_bytes()) / fused.kernel_seconds() /
+            kGiga);
+  }
+  // Of an fp64 rate of its own, so said apart.
+  if (fused.passed_on_device() > 0) {
+    std::printf("; oracle on the device %.3f ms, passed %u",
+                1e3 * fused.oracle(), fused.passed_on_device());
+  }
+  std::printf("\n");
+}
+
 void PrintFused(const Targets& targets, const BenchResult& result) {
   if (result.fused().empty()) return;
   std::printf(
       "cases that share a call, judged on %d threads; of the time, percent\n"
-      "  %-8s %6s %12s %9s %5s %5s %5s %6s %6s %5s",
+      "  %-8s %12s %12s %9s %5s %5s %5s %6s %6s %6s %5s",
       result.fused(0).judging_threads(), "kernel", "cases", "cases/s",
-      "us/case", "lay", "stage", "copy", "kernel", "judge", "wait");
+      "us/case", "lay", "stage", "copy", "oracle", "kernel", "judge", "wait");
   const bool rates = result.device_rate() > 0;
   if (rates) std::printf("  %s", "GB/s: bus, kernel");
   std::printf("\n");
@@ -112,29 +147,15 @@ void PrintFused(const Targets& targets, const BenchResult& result) {
     std::printf("  no memory is lent to the runner: %s\n",
                 result.not_lent().c_str());
   }
-  constexpr double kGiga = 1e9;
   for (const BenchResult::Fused& fused : result.fused()) {
-    if (!fused.left_out().empty()) {
-      std::printf("  %-8s %6u left out: %s\n", fused.kernel().c_str(),
-                  fused.batch(), fused.left_out().c_str());
-      continue;
-    }
-    const double all = fused.batch() / fused.cases_per_second();
-    const auto share = [all](double seconds) { return 100 * seconds / all; };
-    std::printf("  %-8s %6u %12.0f %9.2f %5.1f %5.1f %5.1f %6.1f %6.1f %5.1f",
-                fused.kernel().c_str(), fused.batch(), fused.cases_per_second(),
-                1e6 / fused.cases_per_second(), share(fused.lay()),
-                share(fused.stage()), share(fused.copy()),
-                share(fused.kernel_seconds()), share(fused.judge()),
-                share(fused.wait()));
-    if (rates && fused.copy() > 0 && fused.kernel_seconds() > 0) {
-      std::printf(
-          "  %.3f, %.3f",
-          static_cast<double>(fused.copied_bytes()) / fused.copy() / kGiga,
-          static_cast<double>(fused.kernel_bytes()) / fused.kernel_seconds() /
-              kGiga);
-    }
-    std::printf("\n");
+    PrintFusedRow(fused, absl::StrCat(fused.batch()), rates);
+  }
+  if (!result.fused_growth().empty()) {
+    std::printf("of %u cases a call, by their size\n",
+                result.fused_growth(0).batch());
+  }
+  for (const BenchResult::Fused& fused : result.fused_growth()) {
+    PrintFusedRow(fused, fused.what(), rates);
   }
   if (rates) {
     std::printf(
@@ -152,6 +173,41 @@ void PrintFused(const Targets& targets, const BenchResult& result) {
         fused.batch(), fused.cases_per_second() / one, fused.cases_per_second(),
         TierText(targets).c_str(), fused.kernel().c_str());
   }
+}
+
+// Wrong kernels a second, beside cases a second.
+void PrintKills(const BenchResult& result) {
+  if (result.kills().empty()) return;
+  std::printf(
+      "wrong kernels: calls and ms up to the first failing verdict\n"
+      "  %-40s %10s %10s %10s %10s\n",
+      "", "one a call", "ms", "shared", "ms");
+  BenchResult::Kill::Way alone, fused;
+  int found_alone = 0, found_fused = 0;
+  const auto add = [](const BenchResult::Kill::Way& way,
+                      BenchResult::Kill::Way& all, int& found) {
+    all.set_calls(all.calls() + way.calls());
+    all.set_seconds(all.seconds() + way.seconds());
+    if (way.found()) ++found;
+  };
+  const auto calls = [](const BenchResult::Kill::Way& way) {
+    return absl::StrCat(way.found() ? "" : "none of ", way.calls());
+  };
+  for (const BenchResult::Kill& kill : result.kills()) {
+    std::printf("  %-40s %10s %10.1f %10s %10.1f\n", kill.target().c_str(),
+                calls(kill.alone()).c_str(), 1e3 * kill.alone().seconds(),
+                calls(kill.fused()).c_str(), 1e3 * kill.fused().seconds());
+    add(kill.alone(), alone, found_alone);
+    add(kill.fused(), fused, found_fused);
+  }
+  const auto all = [](const char* how, const BenchResult::Kill::Way& way,
+                      int found, int of) {
+    std::printf("kills: %s %d of %d, %.1f a second, %llu calls\n", how, found,
+                of, found / way.seconds(),
+                static_cast<unsigned long long>(way.calls()));
+  };
+  all("one case a call", alone, found_alone, result.kills_size());
+  all("shared calls", fused, found_fused, result.kills_size());
 }
 
 // Kernels that run in a process of their own, by the wall clock.
@@ -175,6 +231,12 @@ absl::Status BenchApart(const Targets& targets, const std::string& flavour,
     std::printf("\n");
   }
   PrintFused(targets, *result);
+  PrintKills(*result);
+  if (!targets.device_name().empty() && !result->fused().empty() &&
+      result->not_lent().empty()) {
+    std::fflush(stdout);
+    return PrintDevices(*engine, targets, seconds);
+  }
   return absl::OkStatus();
 }
 
@@ -212,6 +274,7 @@ int Run(const Arguments& arguments, const std::string&) {
   const auto fail = [](const absl::Status& s) {
     return UsageError(absl::StrCat("bench: ", s.message()));
   };
+  CatchStopSignals();
   const auto seconds = arguments.Seconds("time", 1);
   if (!seconds.ok()) return fail(seconds.status());
   const auto targets = ReadTargets(arguments);

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,10 @@
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/worker/foreign.h"
+#include "fuzz/worker/session.h"
 #include "kernels/foreign/foreign_target.h"
 #include "kernels/target_set.h"
+#include "properties/fused/fused_case.h"
 
 namespace mlafuzz {
 namespace {
@@ -39,6 +42,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kLookShare = 0.25;
 constexpr double kLongestLook = 30;
 constexpr std::uint64_t kMostFused = 65536;
+constexpr std::uint64_t kMostThreads = 1024;
 
 // A look at what libraries declare: a wrong declaration is found as a fault of
 // the kernel, time and again.
@@ -128,10 +132,36 @@ absl::Status ReadDevices(const Arguments& arguments, CampaignOptions* options) {
   return absl::OkStatus();
 }
 
-// Cases are taken apart by what comes back of a call: none must end the
-// process that does so.
+// A kernel whose contract lets no case share a call has them all run alone,
+// and its user is told so.
+absl::Status NoteWhatSharesNothing(CampaignOptions* options) {
+  const auto targets = MakeTargets(options->targets);
+  if (!targets.ok()) return targets.status();
+  for (const std::string& name : options->kernels) {
+    for (const Kernel kernel : kAllKernels) {
+      const Target* target = targets->For(kernel);
+      if (KernelName(kernel) != name || target == nullptr) continue;
+      const char* why = WhyNoneShares(target->contract(), kernel);
+      if (why == nullptr) continue;
+      options->notes.push_back(absl::StrCat(
+          "--fuse: no case that calls the ", name, " of ", target->name(),
+          " shares a call, each runs alone: ", why));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
-  if (!arguments.Has("fuse")) return absl::OkStatus();
+  options->judge_twice = arguments.Has("judge-twice");
+  if (options->judge_twice && options->targets.device_name().empty()) {
+    return absl::InvalidArgumentError(
+        "--judge-twice is of what a GPU judges; add --backend=cuda");
+  }
+  if (!arguments.Has("fuse")) {
+    if (!options->judge_twice) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "--judge-twice is of cases that share calls; add --fuse=N");
+  }
   const auto fuse = arguments.Number("fuse", 0);
   if (!fuse.ok()) return fuse.status();
   if (*fuse < 2 || *fuse > kMostFused) {
@@ -139,17 +169,45 @@ absl::Status ReadFuse(const Arguments& arguments, CampaignOptions* options) {
         absl::StrCat("--fuse needs 2 to ", kMostFused, " cases, got ", *fuse,
                      "; leave it out for one case a call"));
   }
-  if (!AnyForeign(options->targets)) {
-    return absl::InvalidArgumentError(
-        "--fuse is for kernels that run in a process of their own: "
-        "--backend=cuda, lib:PATH.so or python:MODULE");
-  }
   if (!options->targets.sanitizer().empty()) {
     return absl::InvalidArgumentError(
         "--fuse and --sanitizer: a tool's reports are of one case; leave one "
         "of them out");
   }
   options->fuse = static_cast<std::uint32_t>(*fuse);
+  return NoteWhatSharesNothing(options);
+}
+
+// What four turns of cases may take beside what any job does (measured: about
+// 1 GiB).
+constexpr std::uint64_t kBytesOfTurns = std::uint64_t{4} << 30;
+
+// Of a campaign whose cases share calls: a job on a GPU waits for what makes
+// cases and judges them, so it takes its part of the processors; on the host
+// kernels need them themselves.
+absl::Status ReadThreads(const Arguments& arguments, CampaignOptions* options) {
+  if (options->fuse > 1) options->limits.resident_bytes += kBytesOfTurns;
+  if (!arguments.Has("threads")) {
+    if (options->fuse > 1 && !options->targets.device_name().empty()) {
+      options->threads = std::max(
+          1u, std::thread::hardware_concurrency() /
+                  static_cast<std::uint32_t>(std::max(options->jobs, 1)));
+    }
+    return absl::OkStatus();
+  }
+  const auto threads = arguments.Number("threads", 1);
+  if (!threads.ok()) return threads.status();
+  if (*threads < 1 || *threads > kMostThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--threads needs 1 to ", kMostThreads,
+                     " threads a job, got ", *threads));
+  }
+  if (options->fuse < 2) {
+    return absl::InvalidArgumentError(
+        "--threads is for cases that share calls: add --fuse=N, or ask for "
+        "more --jobs");
+  }
+  options->threads = static_cast<std::uint32_t>(*threads);
   return absl::OkStatus();
 }
 
@@ -182,6 +240,9 @@ int Run(const Arguments& arguments, const std::string& typed) {
     return error(s);
   }
   if (absl::Status s = ReadFuse(arguments, &options); !s.ok()) return error(s);
+  if (absl::Status s = ReadThreads(arguments, &options); !s.ok()) {
+    return error(s);
+  }
   // From here on there is something to report.
   CatchStopSignals();
   if (!arguments.Has("changed-since")) {
@@ -219,6 +280,12 @@ Command CampaignCommand() {
   flags.push_back({"fuse", "N",
                    "N cases at a time, in one call where they may share it "
                    "(docs/fused.md)"});
+  flags.push_back({"judge-twice", nullptr,
+                   "with --fuse on a GPU: what the device passes is judged by "
+                   "the host as well"});
+  flags.push_back({"threads", "N",
+                   "with --fuse, of each job: make cases, judge and count "
+                   "(default 1; on GPUs all processors, divided by jobs)"});
   for (const Flag& flag : ChangedSinceFlags()) flags.push_back(flag);
   return {"campaign", "", "fuzz kernels; report what is found",
           WithTargetFlags(flags), Run};

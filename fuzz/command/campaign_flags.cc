@@ -185,6 +185,13 @@ absl::Status ReadCampaignFlags(const Arguments& arguments,
     const auto ledger = ReadLedgerResult(*text, arguments.Get("ledger"));
     if (!ledger.ok()) return ledger.status();
     options->ledger = ledger->dump();
+    if (ledger->contains("interrupted")) {
+      options->notes.push_back(
+          absl::StrCat(arguments.Get("ledger"),
+                       ": this ledger was interrupted; wrong kernels that it "
+                       "did not come to "
+                       "are not in it, and of others it has fewer seeds"));
+    }
   }
   if (arguments.Has("mute")) {
     auto mutes =
@@ -311,6 +318,8 @@ int CampaignToExitCode(
   if (keeps) ProbeKnown(claimed, *lifecycle);
   auto result = RunCampaign(claimed);
   if (!result.ok()) return UsageError(result.status());
+  result->notes.insert(result->notes.begin(), lifecycle->notes().begin(),
+                       lifecycle->notes().end());
   if (keeps && result->error.empty()) {
     const absl::Status updated = lifecycle->Update(TargetsText(options.targets),
                                                    Today(), SeenBy(*result));
@@ -374,10 +383,10 @@ int CampaignToExitCode(
     std::printf("%lu failing checks, of which no record arrived\n",
                 static_cast<unsigned long>(result->totals.failures));
   } else if (code == kExitUninformative) {
-    std::printf(
-        "nothing was informative: no check could have told a right kernel "
-        "from a wrong one\n");
+    std::printf("%s\n", SummaryLine(*result).c_str());
   }
+  // Whatever was found: what was not compared is not known to be equal.
+  std::fputs(NotComparedText(result->totals).c_str(), stdout);
   if (!reported.ok()) {
     std::fflush(stdout);
     return UsageError(absl::StrCat(

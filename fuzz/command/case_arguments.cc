@@ -9,8 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
 #include "corpus/codec.h"
 #include "corpus/image.h"
+#include "corpus/without_effect.h"
 #include "fuzz/campaign/report/markup.h"
 #include "fuzz/command/environment.h"
 
@@ -50,6 +52,14 @@ void ReadOne(const std::string& path, CaseArguments& all) {
   }
   if (const auto image = BuildImage(*c); !image.ok()) {
     return error(image.status().message(), "change that field");
+  }
+  // Text is what somebody means.
+  absl::string_view text = *bytes;
+  absl::ConsumePrefix(&text, "\xef\xbb\xbf");
+  if (ParseCaseText(text).ok()) {
+    if (const absl::Status s = RefuseWhatHasNoEffect(*c); !s.ok()) {
+      return error(s.message(), "as it stands the case is another one");
+    }
   }
   all.cases.push_back({shown, *c, bytes->size()});
 }

@@ -199,7 +199,16 @@ int ShowMatrix(const Arguments& arguments) {
                 CellVerdictName(cell.verdict), cell.field.empty() ? "" : ", ",
                 cell.field.c_str(), cell.reason.c_str());
   }
-  if (result.surprises == 0) return kExitNothingFound;
+  if (result.surprises == 0) {
+    const bool compared = std::any_of(
+        matrix.cells.begin(), matrix.cells.end(), [](const Cell& cell) {
+          return cell.verdict == CellVerdict::kAgree ||
+                 cell.verdict == CellVerdict::kDisagree;
+        });
+    if (compared) return kExitNothingFound;
+    std::printf("nothing was run: each cell is refused or not computed\n");
+    return kExitUninformative;
+  }
   std::printf("%d of these disagree where their contracts agree\n",
               result.surprises);
   return kExitFound;

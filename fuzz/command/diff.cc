@@ -41,6 +41,19 @@ std::vector<std::string> Kernels(const Targets& a, const Targets& b) {
   return kernels;
 }
 
+// Of one case, in words.
+std::string Answer(const CaseRun& run, bool within_bounds) {
+  if (!run.error().empty()) return "could not be run";
+  if (!run.failures().empty()) return "different";
+  if (run.compared() == 0) return "not compared";
+  const char* equal =
+      within_bounds ? "equal, or within the bounds" : "equal, bit for bit";
+  if (run.not_compared().empty()) return equal;
+  return absl::StrCat(
+      equal, ", in ", run.compared(),
+      run.compared() == 1 ? " call; not compared:" : " calls; not compared:");
+}
+
 int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
                const std::vector<std::string>& kernels) {
   const auto engine = FindEngine(arguments.Get("flavour"));
@@ -81,14 +94,16 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   const auto runs = RunInWorkers(*engine, std::move(request), kernels, limits);
   if (!runs.ok()) return Fail(runs.status());
   bool found = false;
+  bool compared = false;
   bool errors = !cases.errors.empty();
   for (std::size_t i = 0; i < runs->size(); ++i) {
     const CaseRun& run = (*runs)[i];
+    compared |= run.compared() > 0;
     std::printf("%s: %s\n", cases.cases[i].path.c_str(),
-                run.failures().empty() ? (arguments.Has("within-bounds")
-                                              ? "equal, or within the bounds"
-                                              : "equal, bit for bit")
-                                       : "different");
+                Answer(run, arguments.Has("within-bounds")).c_str());
+    for (const std::string& why : run.not_compared()) {
+      std::printf("  %s\n", why.c_str());
+    }
     for (const Failure& f : run.failures()) {
       std::printf("  step %u, %s: %s\n  %s\n", f.step(), f.kernel().c_str(),
                   f.detail().c_str(), f.cause().c_str());
@@ -103,7 +118,8 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
     }
   }
   if (errors) return kExitUsage;
-  return found ? kExitFound : kExitNothingFound;
+  if (found) return kExitFound;
+  return compared ? kExitNothingFound : kExitUninformative;
 }
 
 int Run(const Arguments& arguments, const std::string& typed) {

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/infer_text.h"
@@ -61,7 +62,13 @@ int Run(const Arguments& arguments, const std::string&) {
   *request.mutable_targets() = *targets;
   request.mutable_kernels()->Assign(kernels->begin(), kernels->end());
   request.set_seed(*seed);
+  CatchStopSignals();
   auto result = InferInWorker(*engine, std::move(request));
+  if (absl::IsCancelled(result.status())) {
+    return Fail(absl::CancelledError(
+        "stopped by a signal; of a contract that is read in part nothing is "
+        "said: run it again, of fewer kernels with --kernels"));
+  }
   if (!result.ok()) {
     Fail(result.status());
     // A kernel took the process with it.

@@ -2,6 +2,7 @@
 
 #include "fuzz/state/merge.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 #include <string>
@@ -10,6 +11,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/state_flags.h"
@@ -38,6 +41,17 @@ absl::StatusOr<std::vector<std::string>> Missing(const State& state,
     }
   }
   return missing;
+}
+
+// The first few, and that there are more.
+std::string Some(const std::vector<std::string>& words) {
+  constexpr std::size_t kMost = 10;
+  const std::size_t shown = std::min(words.size(), kMost);
+  return absl::StrCat(
+      absl::StrJoin(absl::MakeConstSpan(words).subspan(0, shown), ", "),
+      words.size() > kMost
+          ? absl::StrCat(" and ", words.size() - kMost, " more")
+          : "");
 }
 
 // What killed writers left in the state and its shards.
@@ -97,7 +111,7 @@ int Run(const Arguments& arguments, const std::string&) {
     all.damaged.insert(all.damaged.end(), merged->damaged.begin(),
                        merged->damaged.end());
   }
-  const auto units = ReadUnits(*state);
+  const auto units = ReadUnits(*state, sources);
   if (!units.ok()) return error(units.status());
   std::printf("merged %zu: %zu objects added, %zu known; %zu units\n",
               sources.size(), all.added, all.known, units->done.size());
@@ -116,7 +130,7 @@ int Run(const Arguments& arguments, const std::string&) {
     if (!missing->empty()) {
       code = UsageError(
           absl::StrCat("merge: ", missing->size(), " of ", plan->count,
-                       " units are not done, the first of seed ", (*missing)[0],
+                       " units are not done, those of seed ", Some(*missing),
                        "; run their shards again, then merge again"));
     }
   }

@@ -22,6 +22,7 @@
 #include "fuzz/campaign/findings.h"
 #include "fuzz/campaign/minimize_death.h"
 #include "fuzz/campaign/one_shot.h"
+#include "fuzz/campaign/outcome.h"
 #include "fuzz/campaign/report/markup.h"
 #include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
@@ -75,6 +76,7 @@ struct Reliability {
   int failed = 0;
   int runs = 0;
   bool informative = false;  // some check passed, and could have failed
+  std::string not_judged;    // why not any call was; empty: some were
   // Causes of the other failing runs.
   std::vector<std::string> others;
 };
@@ -131,6 +133,9 @@ absl::StatusOr<Reliability> HowReliable(const Engine& engine,
     ++seen.runs;
     for (const CaseRun::Line& line : one.lines()) {
       seen.informative |= line.verdict() == "pass";
+    }
+    if (!Judged(one, {"writer", "gather", "convert", "decode"})) {
+      seen.not_judged = WhyNotJudged(one);
     }
     if (one.failures().empty()) continue;
     // At once: all that follows may take long.
@@ -212,6 +217,11 @@ int Run(const Arguments& arguments, const std::string&) {
     const std::string other = OtherLayout(*targets, *kernels, layout);
     if (!other.empty()) {
       std::printf("%s\n", other.c_str());
+      return kExitUninformative;
+    }
+    if (!seen->informative && !seen->not_judged.empty()) {
+      std::printf("nothing was judged: %s; nothing to minimise\n",
+                  seen->not_judged.c_str());
       return kExitUninformative;
     }
     if (!seen->informative) {

@@ -11,8 +11,10 @@
 #include "absl/strings/str_split.h"
 #include "fuzz/campaign/campaign.h"
 #include "fuzz/campaign/scratch_folder.h"
+#include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
+#include "fuzz/command/paired_ratio.h"
 #include "fuzz/command/target_flags.h"
 #include "kernels/target_set.h"
 #include "properties/ledger/ledger.h"
@@ -23,6 +25,7 @@ namespace {
 // One twin under one mutator over all seeds.
 struct Series {
   std::vector<std::uint64_t> executions;  // of the seeds that found it
+  std::vector<std::uint64_t> by_seed;     // 0: not found
   int runs = 0;
   int right = 0;     // by a kernel and property of the ledger
   int field = 0;     // and settled on its contract field, or its fault's name
@@ -59,18 +62,25 @@ struct Settings {
   std::uint64_t seeds = 20;
   std::uint64_t inputs = 100000;
   std::vector<std::string> corpora;
+  std::string backend;  // "cuda:", or nothing
+  std::uint32_t fuse = 0;
+  bool every = false;
   bool each = false;
 };
 
+constexpr std::uint64_t kMostFused = 65536;
+
 absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
-                               WorkRequest::Mutator mutator) {
+                               WorkRequest::Mutator mutator,
+                               std::uint32_t fuse = 0) {
   Series series;
   for (std::uint64_t seed = 1; seed <= settings.seeds; ++seed) {
     auto out = ScratchFolder::Create();
     if (!out.ok()) return out.status();
     CampaignOptions options;
     options.engine = settings.engine;
-    options.targets.set_all(info.name);
+    options.targets.set_all(absl::StrCat(settings.backend, info.name));
+    options.fuse = fuse;
     for (const Kernel k : info.replaces) {
       options.kernels.push_back(KernelName(k));
     }
@@ -84,10 +94,17 @@ absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
     options.follow_up = false;
     const auto result = RunCampaign(options);
     if (!result.ok()) return result.status();
+    // A campaign that was cut off is none that found nothing.
+    if (result->interrupted) {
+      return absl::CancelledError(
+          "stopped by a signal; the lines above are whole");
+    }
     ++series.runs;
+    series.by_seed.push_back(0);
     if (result->findings.empty()) continue;
     const Finding& first = result->findings.all()[0];
     series.executions.push_back(first.executions_to_find);
+    series.by_seed.back() = first.executions_to_find;
     if (const LedgerEntry* entry = FindInLedger(info.name);
         entry != nullptr && IsRight(*entry, first.failure)) {
       ++series.right;
@@ -111,6 +128,110 @@ absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
                                       : first.failure.field());
   }
   return series;
+}
+
+std::string Found(const Series& s) {
+  return s.runs == 0 ? std::string("-")
+                     : absl::StrCat(s.executions.size(), "/", s.runs);
+}
+
+void PrintRow(const std::vector<std::string>& cells) {
+  std::printf("| %s |\n", absl::StrJoin(cells, " | ").c_str());
+  std::fflush(stdout);
+}
+
+// How soon, beside a byte mutator.
+absl::Status PowerOf(const Settings& settings, bool bytes_too,
+                     const std::vector<const TargetInfo*>& twins) {
+  std::printf(
+      "Kernel executions through the first failure, %s, one job, %d seeds, at "
+      "most %d inputs, flavour %s.\n\n"
+      "| target | found as | right property | right field | median | 95th "
+      "percentile | found | byte "
+      "mutator: median | 95th percentile | found |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n",
+      settings.corpora.empty() ? "from an empty corpus"
+                               : "from the stored cases",
+      static_cast<int>(settings.seeds), static_cast<int>(settings.inputs),
+      settings.engine.flavour.c_str());
+  for (const TargetInfo* info : twins) {
+    const auto structured = Measure(settings, *info, WorkRequest::STRUCTURED);
+    if (!structured.ok()) return structured.status();
+    Series bytes;
+    if (bytes_too) {
+      const auto measured = Measure(settings, *info, WorkRequest::BYTES);
+      if (!measured.ok()) return measured.status();
+      bytes = *measured;
+    }
+    const auto percentile = [](const Series& s, double share) {
+      return s.runs == 0 ? std::string("-") : Percentile(s, share);
+    };
+    PrintRow({info->name, structured->what,
+              absl::StrCat(structured->right, "/", structured->runs),
+              absl::StrCat(structured->field, "/", structured->runs),
+              percentile(*structured, 0.5), percentile(*structured, 0.95),
+              Found(*structured), percentile(bytes, 0.5),
+              percentile(bytes, 0.95), Found(bytes)});
+  }
+  return absl::OkStatus();
+}
+
+// How soon where cases share calls, beside one case a call: the same seeds.
+absl::Status FusedPower(const Settings& settings,
+                        const std::vector<const TargetInfo*>& twins) {
+  constexpr double kMost = 1.2;
+  std::printf(
+      "Kernel executions through the first failure, a case of a shared call "
+      "being one, %s, one job, %d seeds, at most %d inputs, flavour %s. "
+      "Ratio: the geometric mean over seeds that found it both ways, fused to "
+      "one by one, and its one-sided 95 %% bounds.\n\n"
+      "| target | one by one: median | 95th percentile | found | %u at once: "
+      "median | 95th percentile | found | ratio | above | below |\n"
+      "|---|---|---|---|---|---|---|---|---|---|\n",
+      settings.corpora.empty() ? "from an empty corpus"
+                               : "from the stored cases",
+      static_cast<int>(settings.seeds), static_cast<int>(settings.inputs),
+      settings.engine.flavour.c_str(), settings.fuse);
+  PairedRatio all;
+  int within = 0, above = 0, single_only = 0, fused_only = 0, neither = 0;
+  for (const TargetInfo* info : twins) {
+    const auto single = Measure(settings, *info, WorkRequest::STRUCTURED);
+    if (!single.ok()) return single.status();
+    const auto fused =
+        Measure(settings, *info, WorkRequest::STRUCTURED, settings.fuse);
+    if (!fused.ok()) return fused.status();
+    PairedRatio own;
+    for (std::size_t i = 0; i < single->by_seed.size(); ++i) {
+      const std::uint64_t a = single->by_seed[i], b = fused->by_seed[i];
+      if (a == 0 || b == 0) {
+        single_only += a != 0 ? 1 : 0;
+        fused_only += b != 0 ? 1 : 0;
+        neither += a == 0 && b == 0 ? 1 : 0;
+        continue;
+      }
+      own.Add(static_cast<double>(a), static_cast<double>(b));
+      all.Add(static_cast<double>(a), static_cast<double>(b));
+    }
+    if (own.count() != 0) {
+      within += own.ratio() <= kMost ? 1 : 0;
+      above += own.low() > kMost ? 1 : 0;
+    }
+    const auto cell = [&](double x) {
+      return own.count() == 0 ? std::string("-") : absl::StrFormat("%.2f", x);
+    };
+    PrintRow({info->name, Percentile(*single, 0.5), Percentile(*single, 0.95),
+              Found(*single), Percentile(*fused, 0.5), Percentile(*fused, 0.95),
+              Found(*fused), cell(own.ratio()), cell(own.low()),
+              cell(own.high())});
+  }
+  std::printf(
+      "\nof %d targets: ratio at most %.1f: %d; above it beyond chance: %d; "
+      "of %d campaigns each way found one by one alone: %d, at once alone: "
+      "%d, neither: %d; ratio of all: %.2f\n",
+      static_cast<int>(twins.size()), kMost, within, above,
+      static_cast<int>(twins.size() * settings.seeds), single_only, fused_only,
+      neither, all.count() == 0 ? 0.0 : all.ratio());
+  return absl::OkStatus();
 }
 
 int Run(const Arguments& arguments, const std::string&) {
@@ -151,52 +272,41 @@ int Run(const Arguments& arguments, const std::string&) {
   if (settings.seeds == 0) {
     return fail(absl::InvalidArgumentError("--seeds must be at least 1"));
   }
-  std::printf(
-      "Kernel executions through the first failure, %s, one job, %d seeds, at "
-      "most %d inputs, flavour %s.\n\n"
-      "| target | found as | right property | right field | median | 95th "
-      "percentile | found | byte "
-      "mutator: median | 95th percentile | found |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n",
-      settings.corpora.empty() ? "from an empty corpus"
-                               : "from the stored cases",
-      static_cast<int>(settings.seeds), static_cast<int>(settings.inputs),
-      settings.engine.flavour.c_str());
+  CatchStopSignals();
+  settings.every = arguments.Has("all");
+  if (arguments.Has("backend")) {
+    const std::string backend = arguments.Get("backend");
+    if (backend != "cuda" && backend != "host") {
+      return fail(absl::InvalidArgumentError(
+          absl::StrCat("--backend needs host or cuda, got \"", backend, "\"")));
+    }
+    if (backend == "cuda") settings.backend = std::string(kOnDevice);
+  }
+  std::vector<const TargetInfo*> twins;
   for (const TargetInfo& info : AllTargets()) {
     const LedgerEntry* entry = FindInLedger(info.name);
-    if (entry == nullptr || (wanted.empty() && !entry->core)) continue;
-    if (!wanted.empty() &&
-        std::find(wanted.begin(), wanted.end(), info.name) == wanted.end()) {
+    if (entry == nullptr) continue;
+    if (wanted.empty() ? !settings.every && !entry->core
+                       : std::find(wanted.begin(), wanted.end(), info.name) ==
+                             wanted.end()) {
       continue;
     }
-    const auto structured = Measure(settings, info, WorkRequest::STRUCTURED);
-    if (!structured.ok()) return fail(structured.status());
-    Series bytes;
-    if (!arguments.Has("no-bytes")) {
-      const auto measured = Measure(settings, info, WorkRequest::BYTES);
-      if (!measured.ok()) return fail(measured.status());
-      bytes = *measured;
-    }
-    const auto found = [](const Series& s) {
-      return s.runs == 0 ? std::string("-")
-                         : absl::StrCat(s.executions.size(), "/", s.runs);
-    };
-    const auto percentile = [](const Series& s, double share) {
-      return s.runs == 0 ? std::string("-") : Percentile(s, share);
-    };
-    std::printf(
-        "| %s |\n",
-        absl::StrJoin(
-            {info.name, structured->what,
-             absl::StrCat(structured->right, "/", structured->runs),
-             absl::StrCat(structured->field, "/", structured->runs),
-             percentile(*structured, 0.5), percentile(*structured, 0.95),
-             found(*structured), percentile(bytes, 0.5),
-             percentile(bytes, 0.95), found(bytes)},
-            " | ")
-            .c_str());
-    std::fflush(stdout);
+    twins.push_back(&info);
   }
+  absl::Status done;
+  if (arguments.Has("fuse")) {
+    const auto fuse = arguments.Number("fuse", 0);
+    if (!fuse.ok()) return fail(fuse.status());
+    if (*fuse < 2 || *fuse > kMostFused) {
+      return fail(absl::InvalidArgumentError(absl::StrCat(
+          "--fuse needs 2 to ", kMostFused, " cases, got ", *fuse)));
+    }
+    settings.fuse = static_cast<std::uint32_t>(*fuse);
+    done = FusedPower(settings, twins);
+  } else {
+    done = PowerOf(settings, !arguments.Has("no-bytes"), twins);
+  }
+  if (!done.ok()) return fail(done);
   return kExitNothingFound;
 }
 
@@ -206,7 +316,12 @@ Command PowerCommand() {
   return {"power",
           "",
           "how soon each wrong twin is found, beside a byte mutator",
-          {{"target", "NAME,NAME", "only these (default: all mutants)"},
+          {{"target", "NAME,NAME", "only these (default: the ledger's core)"},
+           {"all", nullptr, "all wrong twins of the ledger"},
+           {"fuse", "N",
+            "compare with campaigns of N cases at once, in one call where they "
+            "may share it, instead of a byte mutator"},
+           {"backend", "host|cuda", "where kernels run"},
            {"seeds", "N", "campaigns each (default 20)"},
            {"inputs", "N", "a campaign's budget (default 100000)"},
            {"corpus", "DIR", "start from these cases (default: from nothing)"},

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/layouts.h"
+#include "fuzz/command/replay_json.h"
 #include "fuzz/command/target_flags.h"
 
 namespace mlafuzz {
@@ -103,6 +105,24 @@ struct Judged {
   std::string other;
 };
 
+// Which field of the contract leaves a call open, or refuses it, and why: one
+// line a call of which nothing was said.
+void PrintNotJudged(const CaseRun& run) {
+  bool unspecified = false;
+  for (const CaseRun::Line& check : run.lines()) {
+    const bool open = check.verdict() == "unspecified";
+    if ((!open && check.verdict() != "skipped") || check.detail().empty()) {
+      continue;
+    }
+    unspecified |= open;
+    std::printf("  step %u, %s %s: %s\n", check.step(), check.kernel().c_str(),
+                check.verdict().c_str(), check.detail().c_str());
+  }
+  if (unspecified) {
+    std::printf("  a case with an unspecified call is not run\n");
+  }
+}
+
 // "PATH: step 0 writer pass, step 1 gather fail"; failures below it. Relations
 // come after all steps, so a step's checks do not stand together.
 void Print(const std::string& path, const Judged& judged) {
@@ -135,6 +155,7 @@ void Print(const std::string& path, const Judged& judged) {
   }
   if (!judged.other.empty()) absl::StrAppend(&line, "; ", judged.other);
   std::printf("%s\n", line.c_str());
+  PrintNotJudged(run);
   for (const Failure& f : run.failures()) {
     std::printf("  %s %s in %s: %s\n", f.kernel().c_str(), f.verdict().c_str(),
                 f.property().c_str(), f.cause().c_str());
@@ -193,7 +214,7 @@ int Judge(const std::vector<Judged>& runs, std::size_t errors) {
 // --chain: the oracle alone. The worst code of all cases.
 int ReplayChains(const Arguments& arguments) {
   for (const char* flag : {"target", "writer", "gather", "convert", "decode",
-                           "backend", "flavour", "repeat"}) {
+                           "backend", "flavour", "repeat", "json"}) {
     if (!arguments.Has(flag)) continue;
     return UsageError(
         absl::StrCat("replay: --chain runs no kernels; leave out "
@@ -234,6 +255,19 @@ int Replay(const Arguments& arguments, const std::string&) {
   CatchStopSignals();
   const auto runs = RunLayouts(arguments, *setup, cases, /*explain=*/false);
   if (!runs.ok()) return UsageError(runs.status());
+  if (arguments.Has("json")) {
+    nlohmann::ordered_json all = nlohmann::ordered_json::array();
+    for (std::size_t i = 0; i < runs->size(); ++i) {
+      const Judged& judged = (*runs)[i];
+      all.push_back(ReplayJson(cases.cases[i].path, judged.run, judged.other));
+    }
+    // A target's own words may hold any bytes.
+    std::printf("%s\n",
+                all.dump(2, ' ', false,
+                         nlohmann::ordered_json::error_handler_t::replace)
+                    .c_str());
+    return Judge(*runs, cases.errors.size());
+  }
   for (std::size_t i = 0; i < runs->size(); ++i) {
     Print(cases.cases[i].path, (*runs)[i]);
   }
@@ -277,8 +311,10 @@ int ExplainCase(const Arguments& arguments, const std::string&) {
 }  // namespace
 
 Command ReplayCommand() {
-  return {"replay", "CASE...", "run stored cases, one line each", ReplayFlags(),
-          Replay};
+  std::vector<Flag> flags = ReplayFlags();
+  flags.push_back({"json", nullptr, "for programs"});
+  return {"replay", "CASE...", "run stored cases, one line each",
+          std::move(flags), Replay};
 }
 
 Command ExplainCommand() {

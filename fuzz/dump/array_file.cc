@@ -120,9 +120,18 @@ absl::Status ArrayFile::ReadHeader(std::int64_t file_bytes, Element raw) {
       !s.ok()) {
     return s;
   }
-  if (front_bytes < 12 ||
-      std::memcmp(front, kNpyMagic.data(), kNpyMagic.size()) != 0) {
+  const auto seen = static_cast<std::size_t>(
+      std::min<std::int64_t>(front_bytes, kNpyMagic.size()));
+  if (seen == 0 || std::memcmp(front, kNpyMagic.data(), seen) != 0) {
     return absl::OkStatus();
+  }
+  if (front_bytes < 12) {
+    // Two bytes of a raw table may be those of the magic.
+    if (seen < kNpyMagic.size()) return absl::OkStatus();
+    return bad(
+        absl::StrCat("begins as .npy does and ends within its header, "
+                     "after ",
+                     file_bytes, " bytes: dump it again"));
   }
   const int version = front[6];
   if (version < 1 || version > 3) {
@@ -136,7 +145,7 @@ absl::Status ArrayFile::ReadHeader(std::int64_t file_bytes, Element raw) {
   if (length > kMaxHeader || begin + length > file_bytes) {
     return bad(absl::StrCat("its .npy header of ", length,
                             " bytes does not end within the file's ",
-                            file_bytes, " bytes"));
+                            file_bytes, " bytes: dump it again"));
   }
   std::string header(static_cast<std::size_t>(length), '\0');
   if (absl::Status s =
@@ -145,12 +154,20 @@ absl::Status ArrayFile::ReadHeader(std::int64_t file_bytes, Element raw) {
       !s.ok()) {
     return s;
   }
+  for (const char* key : {"descr", "fortran_order", "shape"}) {
+    if (!After(header, key).empty()) continue;
+    return bad(
+        absl::StrCat("its .npy header is cut short or damaged, it has "
+                     "no ",
+                     key, ": dump it again"));
+  }
   const absl::string_view descr = After(header, "descr");
   if (!absl::StartsWith(After(header, "fortran_order"), "False")) {
     return bad("is not in C order; save numpy.ascontiguousarray(x)");
   }
   if (!ParseShape(After(header, "shape"), &shape_)) {
-    return bad("its .npy header has no shape");
+    return bad(
+        "the shape in its .npy header is cut short or damaged: dump it again");
   }
   const std::string type(descr.substr(0, descr.find_first_of(",}")));
   if (raw == Element::kByte) {
@@ -164,7 +181,8 @@ absl::Status ArrayFile::ReadHeader(std::int64_t file_bytes, Element raw) {
   } else if (type == "'<i8'") {
     element_ = Element::kInt64;
   } else {
-    return bad(absl::StrCat("has elements of ", type, ", not int32 or int64"));
+    return bad(absl::StrCat("has elements of ", type,
+                            ", not int32 or int64; save x.astype('int32')"));
   }
   data_at_ = begin + length;
   data_bytes_ = file_bytes - data_at_;
@@ -172,7 +190,7 @@ absl::Status ArrayFile::ReadHeader(std::int64_t file_bytes, Element raw) {
   for (const std::int64_t extent : shape_) {
     wanted *= extent;
     if (wanted > (std::int64_t{1} << 62))
-      return bad("its .npy shape is too large");
+      return bad("its .npy shape is too large: dump it again");
   }
   if (wanted != data_bytes_) {
     return bad(
@@ -211,7 +229,8 @@ absl::StatusOr<IntTable> ReadIntTable(const std::string& path,
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", what));
   };
   if (file->data_bytes() > kMaxTableBytes) {
-    return bad(absl::StrCat("is larger than ", kMaxTableBytes >> 20, " MiB"));
+    return bad(absl::StrCat("is larger than ", kMaxTableBytes >> 20,
+                            " MiB; save fewer rows"));
   }
   IntTable table;
   table.path = path;
@@ -220,7 +239,9 @@ absl::StatusOr<IntTable> ReadIntTable(const std::string& path,
   const std::vector<std::int64_t>& shape = file->shape();
   if (!shape.empty()) {
     if (shape.size() > 2) {
-      return bad(absl::StrCat("has ", shape.size(), " dimensions, not 1 or 2"));
+      return bad(absl::StrCat("has ", shape.size(),
+                              " dimensions, not 1 or 2; save x.reshape(rows, "
+                              "columns)"));
     }
     const std::int64_t own = shape.size() == 2 ? shape[1] : 1;
     if (columns != 0 && columns != own) {
@@ -238,7 +259,7 @@ absl::StatusOr<IntTable> ReadIntTable(const std::string& path,
   }
   const int size = ElementBytes(table.element);
   const std::int64_t row_bytes = columns * size;
-  if (row_bytes == 0) return bad("has no columns");
+  if (row_bytes == 0) return bad("has no columns: dump it again");
   table.rows = file->data_bytes() / row_bytes;
   table.columns = columns;
   if (const std::int64_t left = file->data_bytes() % row_bytes; left != 0) {
@@ -248,7 +269,7 @@ absl::StatusOr<IntTable> ReadIntTable(const std::string& path,
         left, " bytes follow; dump it again",
         flag.empty() ? "" : absl::StrCat(", or correct --", flag)));
   }
-  if (table.rows == 0) return bad("is empty");
+  if (table.rows == 0) return bad("is empty: dump it again");
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(file->data_bytes()));
   if (absl::Status s = file->Read(0, absl::MakeSpan(bytes)); !s.ok()) return s;
   table.values.resize(static_cast<std::size_t>(table.rows * columns));

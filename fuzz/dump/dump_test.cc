@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -274,7 +275,24 @@ TEST_F(DumpTest, ATornFileIsRefusedWithTheOffsetOfTheTear) {
          t.files_.cache =
              t.Write("n", Npy("|u1", "(4, 2, 656)", "").substr(0, 60));
        },
-       {".n: its .npy header of 118 bytes does not end within"}},
+       {".n: its .npy header of 118 bytes does not end within",
+        "dump it again"}},
+      {"npy header of nothing but its front",
+       [](T& t) {
+         t.files_.cache =
+             t.Write("n", Npy("|u1", "(4, 2, 656)", "").substr(0, 9));
+       },
+       {".n: begins as .npy does and ends within its header, after 9 bytes: "
+        "dump it again"}},
+      {"lengths whose npy header is of zeros from the middle on",
+       [](T& t) {
+         std::string header = Npy("<i4", "(2,)", std::string(8, 1));
+         const std::size_t at = header.find("'fortran_order'");
+         std::fill(header.begin() + at, header.end() - 8, 0);
+         t.files_.seq_lens = t.Write("l", header);
+       },
+       {".l: its .npy header is cut short or damaged, it has no "
+        "fortran_order: dump it again"}},
       {"no page size",
        [](T& t) { t.files_.page_size = 0; },
        {"--page-size: needs 1 to 65536 tokens, got 0"}},

@@ -9,6 +9,7 @@
 #include "corpus/image.h"
 #include "corpus/knobs.h"
 #include "corpus/token_layout.h"
+#include "corpus/without_effect.h"
 #include "gtest/gtest.h"
 #include "oracle/validity.h"
 #include "properties/repair.h"
@@ -30,6 +31,12 @@ void ExpectUsable(const Case& c) {
                                                   << FormatCaseText(c);
   }
   ASSERT_GT(calls, 0);
+  // What is written of it says nothing in vain.
+  Case canonical = c;
+  Canonicalise(canonical);
+  ASSERT_TRUE(RefuseWhatHasNoEffect(canonical).ok())
+      << RefuseWhatHasNoEffect(canonical) << "\n"
+      << FormatCaseText(canonical);
 }
 
 TEST(MutatorTest, LongChainsStayUsable) {

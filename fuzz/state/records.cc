@@ -22,17 +22,42 @@ absl::StatusOr<Record> Read(const State& state, Kind kind,
   return record;
 }
 
+// Why object `id` is not there, and the way out.
+std::string WhyMissing(const State& state, absl::Span<const State> others,
+                       Kind kind, const std::string& id,
+                       const absl::Status& status) {
+  std::string held = state.HeldByOther(kind, id);
+  for (const State& other : others) {
+    if (held.empty()) held = other.HeldByOther(kind, id);
+  }
+  return absl::StrCat(status.message(), "; ",
+                      held.empty()
+                          ? "run the unit again"
+                          : absl::StrCat(held,
+                                         " holds it under another name: "
+                                         "rename that to ",
+                                         id));
+}
+
 // The first part that a unit names and that is missing or damaged.
-std::string MissingPart(const State& state, const Unit& unit) {
+std::string MissingPart(const State& state, absl::Span<const State> others,
+                        const Unit& unit) {
   for (const std::string& id : unit.findings()) {
     const auto found = ReadFoundCase(state, id);
-    if (!found.ok()) return std::string(found.status().message());
+    if (!found.ok()) {
+      return WhyMissing(state, others, Kind::kFinding, id, found.status());
+    }
     const auto c = state.Get(Kind::kCase, found->case_id());
-    if (!c.ok()) return std::string(c.status().message());
+    if (!c.ok()) {
+      return WhyMissing(state, others, Kind::kCase, found->case_id(),
+                        c.status());
+    }
   }
   for (const std::string& id : unit.kept()) {
     const auto c = state.Get(Kind::kCase, id);
-    if (!c.ok()) return std::string(c.status().message());
+    if (!c.ok()) {
+      return WhyMissing(state, others, Kind::kCase, id, c.status());
+    }
   }
   return "";
 }
@@ -96,7 +121,8 @@ absl::StatusOr<NamedEpoch> StartEpoch(State& state,
   return next;
 }
 
-absl::StatusOr<Units> ReadUnits(const State& state) {
+absl::StatusOr<Units> ReadUnits(const State& state,
+                                absl::Span<const State> others) {
   const auto ids = state.List(Kind::kUnit);
   if (!ids.ok()) return ids.status();
   Units units;
@@ -106,7 +132,7 @@ absl::StatusOr<Units> ReadUnits(const State& state) {
       units.broken.emplace_back(unit.status().message());
       continue;
     }
-    if (const std::string missing = MissingPart(state, *unit);
+    if (const std::string missing = MissingPart(state, others, *unit);
         !missing.empty()) {
       units.broken.push_back(absl::StrCat("unit ", id, " of seed ",
                                           unit->key().seed(), ": ", missing));

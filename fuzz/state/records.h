@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "fuzz/state/records.pb.h"
 #include "fuzz/state/state.h"
 #include "google/protobuf/message_lite.h"
@@ -37,11 +38,13 @@ absl::StatusOr<NamedEpoch> StartEpoch(State& state,
 // The units of a state by their keys' bytes, and what is wrong with the others.
 struct Units {
   std::map<std::string, Unit> done;
-  // Damaged, or parts of them are missing or damaged: to be run again. A
-  // sentence each.
+  // Damaged, or parts of them are missing or damaged: to be run again, or a
+  // file of another name holds the part. A sentence each.
   std::vector<std::string> broken;
 };
-absl::StatusOr<Units> ReadUnits(const State& state);
+// What is missing is looked for under other names in `others` too.
+absl::StatusOr<Units> ReadUnits(const State& state,
+                                absl::Span<const State> others = {});
 
 }  // namespace mlafuzz
 

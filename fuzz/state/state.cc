@@ -223,6 +223,18 @@ absl::StatusOr<std::vector<std::string>> State::List(Kind kind) const {
   return names;
 }
 
+std::string State::HeldByOther(Kind kind, const std::string& id) const {
+  const auto names = Names(FolderOf(kind));
+  if (!names.ok()) return "";
+  for (const std::string& name : *names) {
+    const std::string path = absl::StrCat(FolderOf(kind), "/", name);
+    if (name == id) continue;
+    const auto bytes = ReadFile(path);
+    if (bytes.ok() && ContentId(*bytes) == id) return path;
+  }
+  return "";
+}
+
 absl::StatusOr<int> State::SweepTemporaries() {
   std::vector<std::string> folders = {path_};
   for (const Kind kind : kAllKinds) folders.push_back(FolderOf(kind));

@@ -58,6 +58,10 @@ class State {
   // Ids, sorted. Files that are not named by an id are nobody's.
   absl::StatusOr<std::vector<std::string>> List(Kind kind) const;
 
+  // The file of another name, in the folder of that kind, that holds the object
+  // `id`; empty if none does.
+  std::string HeldByOther(Kind kind, const std::string& id) const;
+
   // Names below shards/, sorted, without those that a process is about to make,
   // or was killed over: they hold nothing.
   absl::StatusOr<std::vector<std::string>> Shards() const;

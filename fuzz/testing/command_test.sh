@@ -57,6 +57,8 @@ expect 0 'step 1 convert pass' replay "${caller}/row656.txtpb"
 expect 3 'step 0 writer unspecified.* the pool is FP8_DS_MLA, the kernels take INDEXER_132' replay "${caller}/row656.txtpb" --target=builtin:indexer
 one_line 2 'takes DSV4_FOOTER_584, the gather of .* takes INDEXER_132' campaign --writer=builtin:dsv4 --gather=builtin:indexer --kernels=writer,gather --time=1s
 one_line 2 'whole number' campaign --cases=-1
+one_line 2 'needs 2 to 65536 cases' campaign --fuse=1
+one_line 2 'for cases that share calls: add --fuse=N' campaign --threads=2
 one_line 2 'mutant:nope-stale-tail' campaign --target=mutant:nope-stale-tial
 one_line 2 'nearest: writer' campaign --kernels=writter
 one_line 2 'nearest: plain' campaign --flavour=plane
@@ -248,7 +250,8 @@ expect 1 'hold the raw bytes of the input' \
 expect 1 'the decode left all .* rows as they were' \
   campaign --target=mutant:does-nothing --kernels=decode --cases=200 \
   --flavour=plain --out=i4
-expect 1 'the decode refuses a (valid|boundary) call' \
+# Of cases that a rule refuses too the sentence names both.
+expect 1 'the decode refuses a (valid|boundary) call|decode/refused-valid explains all' \
   campaign --target=mutant:refuses-all --kernels=decode --cases=200 \
   --flavour=plain --out=i5
 expect 1 'hold the raw bytes of the input, the latent part of the query' \
@@ -395,11 +398,52 @@ expect 0 'equal, bit for bit' diff "${case_file}" --a=builtin \
   --b=control:thread-mapping --flavour=plain
 expect 1 'a passes; b fails' diff --cases=200 --a=builtin \
   --b=mutant:scale-reciprocal --flavour=plain --out=diff
+# A case that one side does not take is not equal, nor is a campaign of such.
+mkdir -p "${caller}/request-5"
+echo 'pool { page_size: 1 pages: 1 } steps { convert { request_ids { values: [5] } token_indices { rows: 1 width: 1 valid: 1 limit: 1 } block_table { rows: 1 columns: 1 pages { values: [0] } } } }' \
+  > "${caller}/request-5/case.txtpb"
+sides=(--a=builtin:compacting --b=builtin --kernels=convert --flavour=plain)
+expect 3 'case.txtpb: not compared' diff request-5/case.txtpb "${sides[@]}"
+expect 3 'b does not take the case: step 0, convert: convert.request_id: row 0' \
+  diff request-5/case.txtpb "${sides[@]}"
+expect 3 'nothing was compared: of 1 cases' diff --cases=1 --jobs=1 \
+  --corpus=request-5 --out=diff-none "${sides[@]}"
+report_has '"compared": 0,' diff-none
+report_has '"exit_code": 3,' diff-none
+grep -q 'skipped message="nothing was compared' \
+  "${caller}/diff-none/junit.xml" || {
+  echo 'FAILED: junit.xml of nothing compared'; failed=1; }
+expect 1 'that b did not take, the first: b does not take the case: step' \
+  diff --cases=300 --a=builtin:workspace --b=builtin:compacting \
+  --kernels=convert --flavour=plain --out=diff-some
+report_has '"not_compared": [1-9]' diff-some
+# Nor is it a pass of one.
+expect 3 'convert unspecified: convert.request_id: row 0 belongs to request 5' \
+  replay request-5/case.txtpb --flavour=plain
+expect 3 'nothing was judged: step 0, convert unspecified: convert.request_id: ' \
+  minimize request-5/case.txtpb --flavour=plain
+expect 3 '"detail": "convert.request_id: row 0 belongs to request 5 of 1"' \
+  replay --json request-5/case.txtpb --flavour=plain
+expect 3 'convert unspecified: convert.request_id: row 0 belongs to request 5' \
+  explain request-5/case.txtpb --flavour=plain
+
+# ---- text that does not mean what it says
+echo 'pool { page_size: 1 pages: 1 } steps { write { slots { values: [0] } pe_dim: 64 kv_c { set { at: 512 bits: 1 } } } }' \
+  > "${caller}/past.txtpb"
+one_line 2 'past.txtpb: steps\[0\].write.kv_c.set\[0\].at: 512 is past .*; as it stands the case is another one' \
+  replay past.txtpb
+
 # The kernels that the other side replaces, and no others.
 expect 1 'kernels writer,' diff --cases=200 --a=builtin \
   --b=mutant:scale-reciprocal --flavour=plain --out=diff-kernels
 
 # ---- infer
+interrupted="$(timeout --preserve-status --signal=INT 0.7 "${mlafuzz}" infer \
+  2>&1)"
+code=$?
+if [[ "${code}" != 2 || "${interrupted}" != *'stopped by a signal'* ]]; then
+  echo "FAILED: infer, interrupted: exit ${code}, ${interrupted}"; failed=1
+fi
 expect 0 'writer\.tail +TAIL_ZERO .* confirmed' infer --kernels=writer
 expect 1 'declares writer\.tail TAIL_ZERO, behaves like TAIL_UNCHANGED' \
   infer --target=mutant:nope-stale-tail

@@ -40,4 +40,7 @@ matrix 1 'disagree, decode.length: not as declared' \
 matrix 1 'disagree, decode.rope_values: not as declared' \
   builtin:dsv4,mutant:dsv4-decode-values-without-rope
 
+# Of cells that are all refused nothing is said.
+matrix 3 'nothing was run: each cell is refused' builtin:triton,builtin:dsv4-byte-gather
+
 exit "${failed}"

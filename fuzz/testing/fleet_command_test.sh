@@ -50,7 +50,7 @@ expect 1 'unit of seed 1: 200 cases, [0-9]+ kept, 1 finding$' \
 expect 1 'unit of seed 1: .* \(done before\)' \
   "${unit[@]}" --units=2 --shard=0 --shards=2
 expect 0 'shard 5 of 6' "${unit[@]}" --units=2 --shard=5 --shards=6
-expect 2 '1 of 2 units are not done, the first of seed 2' \
+expect 2 '1 of 2 units are not done, those of seed 2;' \
   merge --state=state --units=2 --cases=200
 SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_COUNT=2 SLURM_ARRAY_TASK_MIN=0 \
   expect 1 'shard 1 of 2 \(SLURM_ARRAY_TASK_ID=1\)' "${unit[@]}" --units=2
@@ -67,6 +67,14 @@ expect 2 'is damaged' merge --state=state damaged
 expect 0 '^units 2' corpus stats --state=state
 expect 0 ' 1 objects added' merge --state=damaged state
 expect 0 '^units 2, 400 cases run' corpus stats --state=damaged
+
+# ---- what is under another name is found there, wherever it lies
+cp -r state/shards/1 misnamed
+mkdir fresh && cp state/mlafuzz-state fresh
+object="$(find misnamed/findings -type f | head -n 1)"
+mv "${object}" misnamed/findings/mine
+expect 2 "misnamed/findings/mine holds it under another name: rename that to ${object##*/}" \
+  merge --state=fresh misnamed
 
 # ---- pruned, and packed
 expect 0 'of [0-9]+ cases epoch 2: [0-9]+ cases' \

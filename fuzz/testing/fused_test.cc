@@ -5,8 +5,12 @@
 #include <filesystem>
 #include <string>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "fuzz/testing/campaigns.h"
+#include "fuzz/worker/case_log.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -26,9 +30,11 @@ CampaignOptions FusedCampaign(const std::string& library) {
 }
 
 TEST(FusedCampaign, ARightLibraryHasNoFinding) {
-  const CampaignResult result = RunShort(FusedCampaign("right"));
+  CampaignOptions options = FusedCampaign("right");
+  options.cases = 20000;  // the first 8,192 come without siblings
+  const CampaignResult result = RunShort(options);
   const Totals& totals = result.totals;
-  EXPECT_EQ(totals.cases, 3000u);
+  EXPECT_EQ(totals.cases, 20000u);
   EXPECT_TRUE(result.findings.empty())
       << result.findings.all()[0].failure.cause();
   EXPECT_EQ(totals.failures, 0u);
@@ -66,6 +72,7 @@ TEST(FusedCampaign, WhoEndsTheProcessIsFoundAmongOthers) {
 
 TEST(FusedCampaign, WrongInLargeBatchesAlone) {
   CampaignOptions options = FusedCampaign("large_batch");
+  options.cases = 20000;
   const CampaignResult result = RunShort(options);
   EXPECT_GT(result.totals.only_fused, 0u);
   ASSERT_EQ(result.findings.all().size(), 1u);
@@ -78,6 +85,90 @@ TEST(FusedCampaign, WrongInLargeBatchesAlone) {
   // The same cases, each alone: right.
   options.fuse = 0;
   EXPECT_TRUE(RunShort(options).findings.empty());
+}
+
+// In the process itself, on the host: the shape of the batch is a knob there,
+// too.
+TEST(FusedCampaign, OnTheHost) {
+  CampaignOptions options = ShortCampaign("builtin", {"writer", "convert"});
+  options.cases = 2000;
+  options.fuse = 256;
+  const CampaignResult result = RunShort(options);
+  EXPECT_TRUE(result.findings.empty())
+      << result.findings.all()[0].failure.cause();
+  EXPECT_GT(result.totals.fused, 100u);
+  EXPECT_GT(result.totals.fused_calls, 10u);
+
+  // A grid of at most 64 blocks: few cases have as many tokens, all big calls
+  // do.
+  options = ShortCampaign("mutant:writer-grid-of-64", {"writer"});
+  options.cases = 2000;
+  options.fuse = 256;
+  const CampaignResult wrong = RunShort(options);
+  ASSERT_FALSE(wrong.findings.empty());
+  EXPECT_EQ(wrong.findings.all()[0].failure.kernel(), "writer");
+}
+
+// What a campaign ran and what it said of it, in words.
+std::string Told(const CampaignOptions& options, const CampaignResult& result) {
+  const Totals& totals = result.totals;
+  std::string told = absl::StrCat(
+      totals.cases, " cases ", totals.checks, " checks ", totals.informative,
+      " informative ", totals.failures, " failures ", totals.fused, " fused ",
+      totals.fused_calls, " calls ", totals.fused_rerun, " rerun ",
+      totals.only_fused, " only fused ", totals.power_samples, " samples\n");
+  for (const auto* counts : {&totals.power, &totals.made_for,
+                             &totals.made_sampled, &totals.made_informative}) {
+    absl::StrAppend(&told, absl::StrJoin(*counts, " "), "\n");
+  }
+  absl::StrAppend(&told, absl::StrJoin(totals.knobs, " "), "\n",
+                  absl::StrJoin(totals.relations, " "), "\n",
+                  absl::StrJoin(totals.executions, " "), "\n",
+                  absl::StrJoin(totals.distinct, " "), "\n");
+  for (const Finding& finding : result.findings.all()) {
+    absl::StrAppend(&told, finding.failure.key(), " after ",
+                    finding.executions_to_find, ": ",
+                    absl::BytesToHexString(finding.case_binary), "\n");
+  }
+  const auto cases = ReadCaseLog(options.case_log + ".0");
+  EXPECT_TRUE(cases.ok()) << cases.status();
+  if (cases.ok()) absl::StrAppend(&told, absl::StrJoin(*cases, "\n"));
+  return told;
+}
+
+// The same seed makes the same cases, in the same calls, with the same
+// verdicts, whatever the number of threads.
+TEST(FusedCampaign, ThreadsChangeNothingButTheTime) {
+  for (const char* library : {"right", "large_batch"}) {
+    std::string first;
+    for (const std::uint32_t threads : {1, 2, 7}) {
+      CampaignOptions options = FusedCampaign(library);
+      options.cases = 4000;
+      options.fuse = 256;
+      options.threads = threads;
+      options.case_log =
+          absl::StrCat(testing::TempDir(), "/", library, threads);
+      std::filesystem::remove(options.case_log + ".0");
+      const std::string told = Told(options, RunShort(options));
+      if (first.empty()) first = told;
+      EXPECT_EQ(told, first) << library << ", " << threads << " threads";
+    }
+    EXPECT_NE(first.find("4000 cases"), std::string::npos);
+  }
+}
+
+// A turn that time does not suffice to fill is run all the same.
+TEST(FusedCampaign, WhatIsBegunWhenTimeIsOverSaysSomething) {
+  for (const std::uint32_t threads : {1, 3}) {
+    CampaignOptions options = FusedCampaign("right");
+    options.cases = 0;
+    options.seconds = 1.5;
+    options.fuse = 65536;
+    options.threads = threads;
+    const CampaignResult result = RunShort(options);
+    EXPECT_GT(result.totals.cases, 0u) << threads;
+    EXPECT_TRUE(result.error.empty()) << result.error;
+  }
 }
 
 }  // namespace

@@ -31,7 +31,37 @@ Case OneRowGather(std::uint64_t seed) {
   return c;
 }
 
-Case OneRowConvert(std::uint64_t seed) {
+Case WriteOf(std::uint32_t tokens, std::uint64_t seed) {
+  if (tokens == 1) return OneTokenWrite(seed);
+  Case c = OneTokenWrite(seed);
+  c.mutable_pool()->set_page_size(64);
+  c.mutable_pool()->set_pages((tokens + 63) / 64);
+  Integers& slots = *c.mutable_steps(0)->mutable_write()->mutable_slots();
+  slots.clear_values();
+  slots.set_count(tokens);
+  slots.set_order(Integers::PERMUTED);
+  slots.set_seed(seed);
+  return c;
+}
+
+Case GatherOf(std::uint32_t rows, std::uint64_t seed) {
+  if (rows == 1) return OneRowGather(seed);
+  Case c = OneRowGather(seed);
+  const std::uint32_t pages = (rows + 63) / 64;
+  c.mutable_pool()->set_page_size(64);
+  c.mutable_pool()->set_pages(pages);
+  Gather& gather = *c.mutable_steps(0)->mutable_gather();
+  gather.mutable_block_table()->set_columns(pages);
+  Integers& numbers = *gather.mutable_block_table()->mutable_pages();
+  numbers.clear_values();
+  numbers.set_count(pages);
+  numbers.set_order(Integers::PERMUTED);
+  numbers.set_seed(seed);
+  gather.set_dst_rows(rows);
+  return c;
+}
+
+Case OneRowConvert(std::uint32_t width, std::uint64_t seed) {
   Case c;
   c.mutable_pool()->set_page_size(4);
   c.mutable_pool()->set_pages(1);
@@ -39,9 +69,9 @@ Case OneRowConvert(std::uint64_t seed) {
   convert.mutable_request_ids()->add_values(0);
   Indices& indices = *convert.mutable_token_indices();
   indices.set_rows(1);
-  indices.set_width(64);
+  indices.set_width(width);
   indices.set_seed(seed);
-  indices.set_valid(48);
+  indices.set_valid(width / 4 * 3);
   indices.set_limit(64);
   Table& table = *convert.mutable_block_table();
   table.set_rows(1);

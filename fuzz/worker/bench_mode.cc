@@ -20,6 +20,7 @@
 #include "fuzz/mutator/mutator.h"
 #include "fuzz/worker/bench_cases.h"
 #include "fuzz/worker/bench_fused.h"
+#include "fuzz/worker/bench_kills.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/kernel_call.h"
 #include "fuzz/worker/session.h"
@@ -250,11 +251,22 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
   const double seconds = request.seconds() > 0 ? request.seconds() : 1;
   Bench bench(**session, seconds, result);
   status.Add(status.heartbeat);
+  if (request.fuse() > 0) {
+    if (absl::Status s = BenchOneBatch(
+            **session, static_cast<ForeignExecutor&>((*session)->executor()),
+            request.fuse(), static_cast<int>(request.threads()), seconds,
+            [&status] { status.Add(status.heartbeat); }, result);
+        !s.ok()) {
+      return s;
+    }
+    return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),
+                               result.SerializeAsString());
+  }
   if (AnyForeign(request.targets())) {
     const std::tuple<const char*, Kernel, Case> cases[] = {
         {"writer", Kernel::kWriter, OneTokenWrite(0)},
         {"gather", Kernel::kGather, OneRowGather(0)},
-        {"convert", Kernel::kConvert, OneRowConvert(0)},
+        {"convert", Kernel::kConvert, OneRowConvert(64, 0)},
         {"decode", Kernel::kDecode, OneQueryDecode(1, 64, 0)}};
     // Of targets in processes of their own.
     const auto& executor =
@@ -276,6 +288,15 @@ absl::Status RunBench(const WorkRequest& request, WorkerStatus& status) {
               seconds, [&status] { status.Add(status.heartbeat); }, result);
           !s.ok()) {
         return s;
+      }
+      // The project's own on a GPU: its wrong ones are there as well.
+      if (request.targets().all() == absl::StrCat(kOnDevice, "builtin")) {
+        if (absl::Status s = BenchKills(
+                request.targets(), [&status] { status.Add(status.heartbeat); },
+                result);
+            !s.ok()) {
+          return s;
+        }
       }
     }
     return WriteFileAtomically(absl::StrCat(request.out(), "/bench.result"),

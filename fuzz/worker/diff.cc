@@ -40,11 +40,6 @@ std::optional<Difference> CompareStep(const StepImage& step,
                                       const Bytes& pool_a, const Bytes& pool_b,
                                       const StepObservation& a,
                                       const StepObservation& b) {
-  // One of the two has no such kernel: there is nothing to compare.
-  if (a.status == CallStatus::kNotImplemented ||
-      b.status == CallStatus::kNotImplemented) {
-    return std::nullopt;
-  }
   if (a.status != b.status) {
     return Difference{"status",
                       absl::StrCat("a: ", CallStatusName(a.status),
@@ -70,6 +65,44 @@ std::optional<Difference> CompareStep(const StepImage& step,
                       absl::StrCat("pool: ", FirstByte(pool_a, pool_b))};
   }
   return std::nullopt;
+}
+
+// Of a side to which the case was not sent, or that has no kernel for a step.
+class LeftOut {
+ public:
+  explicit LeftOut(DiffResult& result) : result_(result) {}
+
+  void Case(std::size_t side, const CaseResult& result) {
+    bool any = false;
+    for (const Check& check : result.checks) {
+      if (check.verdict != Verdict::kUnspecified) continue;
+      Add(side,
+          absl::StrCat(Name(side), " does not take the case: step ", check.step,
+                       ", ", KernelName(check.kernel), ": ", check.detail));
+      any = true;
+    }
+    if (!any) Add(side, absl::StrCat(Name(side), " was not sent the case"));
+  }
+
+  void Step(std::size_t side, std::size_t step, Kernel kernel) {
+    Add(side, absl::StrCat(Name(side), " has no ", KernelName(kernel),
+                           ": step ", step));
+  }
+
+ private:
+  static const char* Name(std::size_t side) { return side == 0 ? "a" : "b"; }
+
+  void Add(std::size_t side, std::string why) {
+    if (result_.not_taken[side].empty()) result_.not_taken[side] = why;
+    result_.not_compared.push_back(std::move(why));
+  }
+
+  DiffResult& result_;
+};
+
+bool CallsAnything(const CaseImage& image) {
+  return std::any_of(image.steps.begin(), image.steps.end(),
+                     [](const StepImage& step) { return !step.is_patch; });
 }
 
 bool Passes(const CaseResult& result, int step) {
@@ -134,13 +167,36 @@ absl::StatusOr<DiffResult> DiffPair::Compare(const Case& c,
   }
   const auto& a = result.a.observation.steps;
   const auto& b = result.b.observation.steps;
+  LeftOut left_out(result);
+  if (!CallsAnything(result.a.image)) {
+    result.not_compared.push_back("the case calls no kernel");
+    return result;
+  }
   // A case that is unspecified for either was not sent and has no steps.
+  if (a.empty() || b.empty()) {
+    if (a.empty()) left_out.Case(0, result.a);
+    if (b.empty()) left_out.Case(1, result.b);
+    return result;
+  }
   const Bytes* pool_a = &result.a.image.pool.bytes;
   const Bytes* pool_b = &result.b.image.pool.bytes;
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (a[i].pool.has_value()) pool_a = &*a[i].pool;
     if (b[i].pool.has_value()) pool_b = &*b[i].pool;
     const StepImage& step = result.a.image.steps[i];
+    if (a[i].status == CallStatus::kNotImplemented ||
+        b[i].status == CallStatus::kNotImplemented) {
+      for (std::size_t side = 0; side < 2; ++side) {
+        if ((side == 0 ? a : b)[i].status == CallStatus::kNotImplemented) {
+          left_out.Step(side, i, step.kernel);
+        }
+      }
+      // Pools that one side wrote and the other did not are no two answers to
+      // one call, nor is what comes of reading them.
+      if (step.kernel == Kernel::kWriter) return result;
+      continue;
+    }
+    if (!step.is_patch) ++result.compared;
     const auto difference = CompareStep(step, *pool_a, *pool_b, a[i], b[i]);
     AddDecode(step, a[i], b[i], result);
     if (!difference.has_value()) continue;
@@ -187,6 +243,20 @@ std::array<std::uint64_t, kAllKernels.size()> DiffPair::executions() const {
   const auto b = b_->executions();
   for (std::size_t k = 0; k < sum.size(); ++k) sum[k] += b[k];
   return sum;
+}
+
+void CountComparison(const DiffResult& result, WorkerStatus& status) {
+  if (result.compared > 0) {
+    status.Add(status.compared);
+    return;
+  }
+  status.Add(status.not_compared);
+  for (std::size_t side = 0; side < result.not_taken.size(); ++side) {
+    const std::string& why = result.not_taken[side];
+    if (why.empty()) continue;
+    status.Add(status.not_taken[side]);
+    status.NoteNotTaken(side, why);
+  }
 }
 
 }  // namespace mlafuzz

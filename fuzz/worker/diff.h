@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fuzz/worker/session.h"
+#include "fuzz/worker/status.h"
 #include "fuzz/worker/ulps.h"
 #include "fuzz/worker/worker.pb.h"
 
@@ -18,7 +20,17 @@ struct DiffResult {
   CaseResult b;
   // Of decodes that both sides took: outputs, then LSE.
   std::array<UlpCounts, 2> decodes;
-  // Key empty: bitwise equal, or as asked. Else the first difference: property
+  // Calls that both sides answered and that were compared, the one that differs
+  // included.
+  int compared = 0;
+  // What was not compared and why, a sentence each, which begins with the side
+  // that did not take it: "b does not take the case: step 0, gather:
+  // gather.layout: ...".
+  std::vector<std::string> not_compared;
+  // Of a, of b: the first of these sentences; empty where it took all.
+  std::array<std::string, 2> not_taken;
+  // Key empty: no call that was compared differs, or only as asked; without
+  // `compared` that says nothing. Else the first difference: property
   // "difference", and as cause what the oracle says of either side.
   Failure failure;
 };
@@ -49,6 +61,10 @@ class DiffPair {
   std::unique_ptr<Session> a_;
   std::unique_ptr<Session> b_;
 };
+
+// Adds one comparison's cases that were compared and those that were not to a
+// campaign's counts.
+void CountComparison(const DiffResult& result, WorkerStatus& status);
 
 }  // namespace mlafuzz
 

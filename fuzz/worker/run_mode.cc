@@ -135,6 +135,10 @@ absl::Status DiffCases(const WorkRequest& request, WorkerStatus& status) {
         if (!result.ok()) return result.status();
         AddLines(result->a, run);
         run.set_runs(1);
+        run.set_compared(static_cast<std::uint32_t>(result->compared));
+        for (const std::string& why : result->not_compared) {
+          run.add_not_compared(why);
+        }
         if (!result->failure.key().empty()) {
           *run.add_failures() = result->failure;
           run.set_failed_runs(1);

@@ -1,26 +1,20 @@
 #include "fuzz/worker/semantic_counters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "corpus/knobs.h"
-
 namespace mlafuzz {
 namespace {
 
-// libFuzzer scans all of them after each input.
-constexpr std::size_t kCounters = 4096;
 // The last ones are for calls and verdicts, the others for pairs of classes.
 constexpr std::size_t kEndings = 512;
+constexpr std::size_t kPairs = SemanticCounts::kCounters - kEndings;
 
-__attribute__((
-    section("__libfuzzer_extra_counters"))) std::uint8_t counters[kCounters];
-
-void Count(std::size_t at) {
-  if (counters[at] < 255) ++counters[at];
-}
+__attribute__((section("__libfuzzer_extra_counters"))) std::uint8_t
+    shown[SemanticCounts::kCounters];
 
 // FNV-1a over small numbers: collisions cost a little guidance, no more.
 std::uint32_t Hash(std::initializer_list<std::uint32_t> words) {
@@ -46,17 +40,21 @@ int BoundBucket(double of_bound) {
   return 9 + static_cast<int>(std::ceil(std::log2(of_bound))) - 1;
 }
 
-void CountSemantics(const CaseResult& result) {
-  const std::vector<int> knobs = ExercisedKnobs(result.image);
+void SemanticCounts::Count(std::size_t at) {
+  if (counts_[at] < 255) ++counts_[at];
+}
+
+void SemanticCounts::Add(const CaseResult& result,
+                         const std::vector<int>& knobs) {
   for (std::size_t i = 0; i < knobs.size(); ++i) {
     for (std::size_t j = i; j < knobs.size(); ++j) {
       Count(Hash({static_cast<std::uint32_t>(knobs[i]),
                   static_cast<std::uint32_t>(knobs[j])}) %
-            (kCounters - kEndings));
+            kPairs);
     }
   }
-  const auto ending = [](std::uint32_t hash) {
-    Count(kCounters - kEndings + hash % kEndings);
+  const auto ending = [this](std::uint32_t hash) {
+    Count(kPairs + hash % kEndings);
   };
   for (std::size_t i = 0; i < result.observation.steps.size(); ++i) {
     const StepImage& step = result.image.steps[i];
@@ -75,6 +73,19 @@ void CountSemantics(const CaseResult& result) {
       ending(Hash({3, static_cast<std::uint32_t>(check.kernel),
                    static_cast<std::uint32_t>(BoundBucket(check.of_bound))}));
     }
+  }
+}
+
+void SemanticCounts::Add(const SemanticCounts& other) {
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    counts_[i] =
+        static_cast<std::uint8_t>(std::min(255, counts_[i] + other.counts_[i]));
+  }
+}
+
+void SemanticCounts::Show() const {
+  for (std::size_t i = 0; i < kCounters; ++i) {
+    shown[i] = static_cast<std::uint8_t>(std::min(255, shown[i] + counts_[i]));
   }
 }
 

@@ -48,6 +48,18 @@ void WorkerStatus::End() {
   Add(heartbeat);
 }
 
+void WorkerStatus::NoteNotTaken(std::size_t side, absl::string_view why) {
+  if (why_not_taken_size[side] != 0) return;
+  const std::size_t size = std::min(why.size(), kMaxWhy);
+  std::memcpy(why_not_taken[side].data(), why.data(), size);
+  why_not_taken_size[side].store(size, std::memory_order_release);
+}
+
+std::string WorkerStatus::WhyNotTaken(std::size_t side) const {
+  return std::string(why_not_taken[side].data(),
+                     why_not_taken_size[side].load(std::memory_order_acquire));
+}
+
 std::string WorkerStatus::CurrentCase() const {
   return std::string(case_bytes.data(),
                      case_size.load(std::memory_order_acquire));

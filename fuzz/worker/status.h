@@ -19,6 +19,8 @@ inline constexpr std::size_t kKernels = kAllKernels.size();
 inline constexpr std::size_t kMaxKnobs = 512;
 inline constexpr std::size_t kMaxRelations = 64;
 inline constexpr std::size_t kMaxFields = 128;
+// Bytes of a sentence on why a case was not compared; longer ones are cut.
+inline constexpr std::size_t kMaxWhy = 512;
 // Larger cases cannot be saved before they run; engines never make them
 // (-max_len is smaller).
 inline constexpr std::size_t kMaxCaseBytes = 256 << 10;
@@ -72,6 +74,15 @@ struct WorkerStatus {
   std::array<std::array<Counter, 8>, 2> decode_ulps;
   std::array<Counter, 2> decode_most_ulps;
 
+  // And how many cases were compared in any call, or in none; of those, how
+  // many a and b did not take, and why not the first of them, in words: written
+  // once, the size last.
+  Counter compared;
+  Counter not_compared;
+  std::array<Counter, 2> not_taken;
+  std::array<Counter, 2> why_not_taken_size;
+  std::array<std::array<char, kMaxWhy>, 2> why_not_taken;
+
   // This process' CPU clock: when the first case began, and how far it got from
   // there, as of the last case's begin or end.
   Counter cpu_start;
@@ -83,6 +94,9 @@ struct WorkerStatus {
   void Add(Counter& c, std::uint64_t n = 1) {
     c.store(c.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
   }
+  // Of the first case only.
+  void NoteNotTaken(std::size_t side, absl::string_view why);
+  std::string WhyNotTaken(std::size_t side) const;
   // Before a case runs, and after it came back.
   void Begin(absl::string_view bytes);
   void End();

@@ -9,17 +9,27 @@
 // says what the functions do. Those that return int: 0, or not, and error()
 // says why.
 
-#define MLAFUZZ_LENDER_VERSION 2
+#define MLAFUZZ_LENDER_VERSION 6
 
 typedef struct MlafuzzRange {
   uint64_t begin;
   uint64_t end;
 } MlafuzzRange;
 
+// Where the lent memory is not what the reference is.
+typedef struct MlafuzzDifferences {
+  uint64_t bytes;
+  uint64_t first;  // offset, if there is any
+  // What refer() could not tell since the last bring().
+  uint64_t unsettled;
+} MlafuzzDifferences;
+
 // Of the seconds since the last call of times().
 typedef struct MlafuzzLenderTimes {
   double bring;
+  double refer;
   double compare;
+  double judge;
   double fetch;
 } MlafuzzLenderTimes;
 
@@ -33,14 +43,21 @@ typedef struct MlafuzzLender {
   uint64_t (*bytes)(void* self);
   // Pinned memory of the host, as large as asked for at least.
   void* (*host)(void* self, int which, uint64_t bytes);
-  int (*bring)(void* self, uint64_t begin, uint64_t end);
+  // From host(which), one of kMlafuzzInputs and kMlafuzzOtherInputs.
+  int (*bring)(void* self, int which, uint64_t begin, uint64_t end);
   int (*expect)(void* self, uint64_t begin, uint64_t end);
-  // An oracle::WriteRules, and so many oracle::WriteRow in host(kMlafuzzRows).
-  int (*write_rows)(void* self, const void* rules, size_t rules_size,
-                    size_t rows);
+  // Work of the oracle's on the reference, one of kMlafuzz*Rows below, for
+  // `rows` rows; what there is of each lies in host(kMlafuzzRows) from byte
+  // `at` on, a multiple of 16.
+  int (*refer)(void* self, int work, const void* rules, size_t rules_size,
+               uint64_t at, size_t rows);
   int (*settle)(void* self);
   int (*compare)(void* self, const MlafuzzRange* ranges, size_t count,
-                 uint64_t* differences, uint64_t* first);
+                 MlafuzzDifferences* differences);
+  // Judges what decodes left in the lent memory by the inputs in the reference:
+  // an oracle::DecodeCall, whose plan lies in host(kMlafuzzPlan). Answers are
+  // in host(kMlafuzzTold), an oracle::DecodeTold a row, when this returns.
+  int (*judge)(void* self, const void* call, size_t call_size);
   int (*fetch)(void* self, uint64_t begin, uint64_t end);
   void (*times)(void* self, MlafuzzLenderTimes* times);
 } MlafuzzLender;
@@ -50,7 +67,22 @@ enum {
   kMlafuzzInputs = 0,
   kMlafuzzExpected = 1,
   kMlafuzzResults = 2,
-  kMlafuzzRows = 3
+  kMlafuzzRows = 3,
+  kMlafuzzOtherInputs = 4,
+  kMlafuzzPlan = 5,
+  kMlafuzzTold = 6,
+  kMlafuzzHosts
+};
+
+// MlafuzzLender::refer's `work`: `rules` and rows are those of oracle/device/.
+enum {
+  // An oracle::WriteCall and an oracle::WriteRow a token.
+  kMlafuzzWriteRows = 0,
+  // An oracle::GatherCall and an oracle::GatherSource a row of dst.
+  kMlafuzzGatherRows = 1,
+  // An oracle::ConvertCall; nothing more of a row.
+  kMlafuzzConvertRows = 2,
+  kMlafuzzWorks
 };
 
 // The one symbol of the library.

@@ -83,6 +83,15 @@ class Processes : public ForeignExecutor {
 
   absl::Status Run(const TargetSet& targets, absl::Span<const CaseImage> images,
                    std::vector<Observation>* observations) override {
+    std::vector<const CaseImage*> each;
+    each.reserve(images.size());
+    for (const CaseImage& image : images) each.push_back(&image);
+    return RunEach(targets, each, observations);
+  }
+
+  absl::Status RunEach(const TargetSet& targets,
+                       absl::Span<const CaseImage* const> images,
+                       std::vector<Observation>* observations) override {
     observations->assign(images.size(), {});
     targets_ = &targets;
     images_ = images;
@@ -93,7 +102,7 @@ class Processes : public ForeignExecutor {
       Places batch;
       std::int64_t bytes = 0;
       while (at < images.size() && batch.size() < largest) {
-        const std::int64_t more = BytesOf(images[at]);
+        const std::int64_t more = BytesOf(*images[at]);
         if (!batch.empty() && bytes + more > kBatchBytes) break;
         bytes += more;
         batch.push_back(at++);
@@ -115,24 +124,57 @@ class Processes : public ForeignExecutor {
     runners_.clear();
   }
 
-  absl::Status CallLent(const TargetSet& targets, const LentCall& call,
-                        CallEnd* end) override {
-    const CaseImage& image = *call.image;
-    const StepImage& step = image.steps[call.step];
-    Target* const target = targets.For(step.kernel);
-    if (lent_.fd < 0 || target == nullptr || !target->Implements(step.kernel) ||
-        target->foreign() == nullptr ||
-        target->foreign()->program().lent_to != lent_to_) {
-      return absl::FailedPreconditionError("no call on lent memory");
+  absl::Status CallLent(const TargetSet& targets,
+                        absl::Span<const LentCall> calls,
+                        std::vector<CallEnd>* ends) override {
+    const ForeignTarget* foreign = nullptr;
+    for (const LentCall& call : calls) {
+      const Kernel kernel = call.image->steps[call.step].kernel;
+      Target* const target = targets.For(kernel);
+      if (lent_.fd < 0 || target == nullptr || !target->Implements(kernel) ||
+          target->foreign() == nullptr ||
+          target->foreign()->program().lent_to != lent_to_ ||
+          (foreign != nullptr &&
+           target->foreign()->name() != foreign->name())) {
+        return absl::FailedPreconditionError("no call on lent memory");
+      }
+      foreign = target->foreign();
     }
-    const ForeignTarget& foreign = *target->foreign();
+    ends->assign(calls.size(), {});
+    if (calls.empty()) return absl::OkStatus();
     if (absl::Status s = arena_.Map(); !s.ok()) return s;
-    auto runner = RunnerOf(foreign);
+    auto runner = RunnerOf(*foreign);
     if (!runner.ok()) return runner.status();
     if ((*runner)->hello().lent == 0) {
       return absl::FailedPreconditionError("the runner takes no lent memory");
     }
-    // Addresses that nobody here reads: only their distance counts.
+    WireEncoder encoder(arena_.base(), /*lent=*/true);
+    for (const LentCall& call : calls) EncodeLent(call, encoder);
+    calls_[foreign->name()] += calls.size();
+    std::vector<RunnerProcess::Reply> replies;
+    std::optional<RunnerProcess::Death> death =
+        RunTimed(*foreign, **runner, encoder, &replies);
+    if (death.has_value()) {
+      ++counts_.deaths;
+      runners_.erase(foreign->name());
+      ends->assign(calls.size(), {death->status, death->message});
+      return absl::OkStatus();
+    }
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      CallEnd& end = (*ends)[i];
+      end = {StatusOf(replies[i].status), std::move(replies[i].message)};
+      if (!replies[i].strays.empty()) {
+        end = {CallStatus::kFault, "writes outside of its scratch memory"};
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Addresses that nobody here reads: only their distance counts.
+  void EncodeLent(const LentCall& call, WireEncoder& encoder) {
+    const CaseImage& image = *call.image;
+    const StepImage& step = image.steps[call.step];
     std::uint8_t* const base = arena_.base();
     std::vector<std::uint8_t*> data;
     std::vector<WireEncoder::Buffer> buffers = {
@@ -142,7 +184,6 @@ class Processes : public ForeignExecutor {
       buffers.push_back({static_cast<std::uint32_t>(step.tensors[t].id),
                          data.back(), call.tensors[t].size});
     }
-    WireEncoder encoder(base, /*lent=*/true);
     encoder.NextCall(std::move(buffers));
     LaunchContext context;
     context.schedule = image.source != nullptr ? image.source->schedule() : 0;
@@ -150,24 +191,8 @@ class Processes : public ForeignExecutor {
              {kDLCPU, 0})
         .Call(&encoder, context);
     ++executions_[static_cast<std::size_t>(step.kernel)];
-    ++calls_[foreign.name()];
-    std::vector<RunnerProcess::Reply> replies;
-    std::optional<RunnerProcess::Death> death =
-        RunTimed(foreign, **runner, encoder, &replies);
-    if (death.has_value()) {
-      ++counts_.deaths;
-      runners_.erase(foreign.name());
-      *end = {death->status, std::move(death->message)};
-    } else {
-      *end = {StatusOf(replies[0].status), std::move(replies[0].message)};
-      if (!replies[0].strays.empty()) {
-        *end = {CallStatus::kFault, "writes outside of its scratch memory"};
-      }
-    }
-    return absl::OkStatus();
   }
 
- private:
   static std::int64_t BytesOf(const CaseImage& image) {
     std::size_t largest_step = 0;
     for (const StepImage& step : image.steps) {
@@ -367,7 +392,7 @@ class Processes : public ForeignExecutor {
     std::size_t steps = 0;
     for (std::size_t i = 0; i < places.size(); ++i) {
       Flight& flight = flights_[i];
-      flight.image = &images_[places[i]];
+      flight.image = images_[places[i]];
       flight.seen = &(*observations_)[places[i]];
       *flight.seen = {};
       steps = std::max(steps, flight.image->steps.size());
@@ -629,7 +654,7 @@ class Processes : public ForeignExecutor {
   bool slow_ = false;  // the last single case ended, but not in its limit
   // Of the Run() at hand.
   const TargetSet* targets_ = nullptr;
-  absl::Span<const CaseImage> images_;
+  absl::Span<const CaseImage* const> images_;
   std::vector<Observation>* observations_ = nullptr;
   // Of the attempt at hand.
   std::vector<Flight> flights_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "corpus/image.h"
 #include "corpus/observation.h"
 #include "kernels/executor.h"
@@ -81,11 +82,13 @@ class ForeignExecutor : public Executor {
   // must outlive this; those that run are ended.
   virtual void Lend(const LentMemory& memory, int device) = 0;
 
-  // Makes the call of one step on lent memory, where its tensors lie. Says how
-  // it ended; what it left is in the memory. FailedPrecondition: the step's
-  // target takes no such calls.
-  virtual absl::Status CallLent(const TargetSet& targets, const LentCall& call,
-                                CallEnd* end) = 0;
+  // Makes calls of one step each on lent memory, where their tensors lie, in
+  // one exchange. Says how each ended; where one ends the runner, all have that
+  // end. What they left is in the memory. FailedPrecondition: a step's target
+  // takes no such calls, or they are not all of one target.
+  virtual absl::Status CallLent(const TargetSet& targets,
+                                absl::Span<const LentCall> calls,
+                                std::vector<CallEnd>* ends) = 0;
 };
 
 // Most cases of one batch.

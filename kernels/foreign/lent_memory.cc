@@ -55,30 +55,35 @@ absl::StatusOr<std::uint8_t*> LentMemory::Host(int which, std::uint64_t bytes) {
   return static_cast<std::uint8_t*>(data);
 }
 
-absl::Status LentMemory::Bring(std::uint64_t begin, std::uint64_t end) {
-  return Of(api_.bring(self_, begin, end));
+absl::Status LentMemory::Bring(std::uint64_t begin, std::uint64_t end,
+                               int which) {
+  return Of(api_.bring(self_, InputsOf(which), begin, end));
 }
 
 absl::Status LentMemory::Expect(std::uint64_t begin, std::uint64_t end) {
   return Of(api_.expect(self_, begin, end));
 }
 
-absl::Status LentMemory::WriteRows(absl::Span<const std::uint8_t> rules,
-                                   std::size_t rows) {
-  return Of(api_.write_rows(self_, rules.data(), rules.size(), rows));
+absl::Status LentMemory::Refer(int work, absl::Span<const std::uint8_t> rules,
+                               std::uint64_t at, std::size_t rows) {
+  return Of(api_.refer(self_, work, rules.data(), rules.size(), at, rows));
 }
 
 absl::Status LentMemory::Settle() { return Of(api_.settle(self_)); }
 
-absl::StatusOr<LentMemory::Differences> LentMemory::Compare(
+absl::StatusOr<MlafuzzDifferences> LentMemory::Compare(
     absl::Span<const MlafuzzRange> ranges) {
-  Differences seen;
-  if (absl::Status s = Of(api_.compare(self_, ranges.data(), ranges.size(),
-                                       &seen.bytes, &seen.first));
+  MlafuzzDifferences seen = {};
+  if (absl::Status s =
+          Of(api_.compare(self_, ranges.data(), ranges.size(), &seen));
       !s.ok()) {
     return s;
   }
   return seen;
+}
+
+absl::Status LentMemory::Judge(absl::Span<const std::uint8_t> call) {
+  return Of(api_.judge(self_, call.data(), call.size()));
 }
 
 absl::Status LentMemory::Fetch(std::uint64_t begin, std::uint64_t end) {

@@ -22,11 +22,12 @@ namespace mlafuzz {
 //   1. Inputs() is filled with all that the call finds; Bring() takes it to the
 //      reference, and from there to the lent memory.
 //   2. Expected() is filled where the call must leave something else; Expect()
-//      takes that to the reference alone. Or WriteRows() has the device work it
-//      out from the inputs there. Settle() waits for all of it.
+//      takes that to the reference alone. Or Refer() has the device work it out
+//      from what is there. Settle() waits for all of it.
 //   3. The runner makes its call.
-//   4. Compare() says in how many bytes the two differ; Fetch() brings to
-//      Results() what the host is to look at itself.
+//   4. Compare() says in how many bytes the two differ, Judge() which rows of
+//      decodes are within their bounds; Fetch() brings to Results() what the
+//      host is to look at itself.
 //
 // Offsets are the same in all of them, and in the lent memory. A stretch
 // travels whole. Errors are the device's, in its words; after one this object
@@ -46,8 +47,10 @@ class LentMemory {
   std::uint64_t bytes() const { return api_.bytes(self_); }
 
   // Pinned memory of at least `bytes`. A larger one loses what it held.
-  absl::StatusOr<std::uint8_t*> Inputs(std::uint64_t bytes) {
-    return Host(kMlafuzzInputs, bytes);
+  // Of inputs there are two, 0 and 1: one can be filled while the other is
+  // brought.
+  absl::StatusOr<std::uint8_t*> Inputs(std::uint64_t bytes, int which = 0) {
+    return Host(InputsOf(which), bytes);
   }
   absl::StatusOr<std::uint8_t*> Expected(std::uint64_t bytes) {
     return Host(kMlafuzzExpected, bytes);
@@ -58,19 +61,27 @@ class LentMemory {
   absl::StatusOr<std::uint8_t*> Rows(std::uint64_t bytes) {
     return Host(kMlafuzzRows, bytes);
   }
+  absl::StatusOr<std::uint8_t*> Plan(std::uint64_t bytes) {
+    return Host(kMlafuzzPlan, bytes);
+  }
+  absl::StatusOr<std::uint8_t*> Told(std::uint64_t bytes) {
+    return Host(kMlafuzzTold, bytes);
+  }
 
-  absl::Status Bring(std::uint64_t begin, std::uint64_t end);   // begins to
-  absl::Status Expect(std::uint64_t begin, std::uint64_t end);  // begins to
-  // Begins to store rows into the reference: `rules` and Rows() as
-  // oracle/device/write_rows.h has them, whose offsets are in the reference.
-  absl::Status WriteRows(absl::Span<const std::uint8_t> rules,
-                         std::size_t rows);
+  // Both begin to.
+  absl::Status Bring(std::uint64_t begin, std::uint64_t end, int which = 0);
+  absl::Status Expect(std::uint64_t begin, std::uint64_t end);
+  // Begins to make the reference what a call must leave: `work` is one of
+  // kMlafuzz*Rows, which say what `rules` are, and the rows of Rows() from byte
+  // `at` on, a multiple of 16. Their offsets are in the reference.
+  absl::Status Refer(int work, absl::Span<const std::uint8_t> rules,
+                     std::uint64_t at, std::size_t rows);
   absl::Status Settle();
-  struct Differences {
-    std::uint64_t bytes = 0;
-    std::uint64_t first = 0;  // offset, if there is any
-  };
-  absl::StatusOr<Differences> Compare(absl::Span<const MlafuzzRange> ranges);
+  absl::StatusOr<MlafuzzDifferences> Compare(
+      absl::Span<const MlafuzzRange> ranges);
+  // Has the device judge what decodes left, by what the reference holds:
+  // `call`, Plan() and Told() as oracle/device/decode_call.h has them.
+  absl::Status Judge(absl::Span<const std::uint8_t> call);
   absl::Status Fetch(std::uint64_t begin, std::uint64_t end);
 
   // By the device's clock, since last asked.
@@ -78,6 +89,9 @@ class LentMemory {
 
  private:
   LentMemory(const MlafuzzLender& api, void* self) : api_(api), self_(self) {}
+  static int InputsOf(int which) {
+    return which == 0 ? kMlafuzzInputs : kMlafuzzOtherInputs;
+  }
   absl::StatusOr<std::uint8_t*> Host(int which, std::uint64_t bytes);
   absl::Status Of(int result) const;
 

@@ -5,22 +5,19 @@
 #include <cmath>
 #include <cstring>
 
-#include "oracle/bf16.h"
+#include "oracle/decode/contract_rules.h"
 #include "oracle/decode/rounding.h"
+#include "oracle/decode/wide.h"
+#include "oracle/device/codes.h"
 #include "oracle/e4m3.h"
 #include "oracle/layout.h"
-#include "oracle/layouts/ue8m0.h"
 #include "oracle/tensor_view.h"
 
 // Built with -ffp-contract=off: each fp32 operation rounds once.
 namespace mlafuzz::oracle {
 namespace {
 
-constexpr double kLeastCode = 0x1p-9;  // of E4M3, above zero
-
-bool IsPositiveNormal(float x) {
-  return x >= static_cast<float>(kFp32MinNormal) && std::isfinite(x);
-}
+using Mode = ArithmeticRules::Dequantised;
 
 // All codes of a tile as multiples of 2^-9, or-ed: its lowest bit is the
 // greatest common power of two. NaN codes count as zero.
@@ -28,14 +25,37 @@ std::uint32_t CommonBits(const std::uint8_t* codes, int count) {
   static const std::array<std::uint32_t, 256> kUnits = [] {
     std::array<std::uint32_t, 256> units;
     for (int c = 0; c < 256; ++c) {
-      const double x = std::fabs(E4m3Values(E4m3Reading::kFn)[c]) / kLeastCode;
-      units[c] = std::isfinite(x) ? static_cast<std::uint32_t>(x) : 0;
+      units[c] = E4m3Units(static_cast<std::uint8_t>(c));
     }
     return units;
   }();
   std::uint32_t bits = 0;
   for (int i = 0; i < count; ++i) bits |= kUnits[codes[i]];
   return bits;
+}
+
+// A tile that is not slow. `table`: the values of codes.
+MLAFUZZ_ORACLE_WIDE void DequantiseTile(const ValueRules& rules,
+                                        const float* table,
+                                        const std::uint8_t* codes, int n,
+                                        float scale, double* values) {
+  float code[kMaxTileColumns];
+  for (int i = 0; i < n; ++i) code[i] = table[codes[i]];
+  // A loop a rule, so that each is one of vectors.
+  const auto each = [&](const ValueRules& rule) __attribute__((always_inline)) {
+    for (int i = 0; i < n; ++i) {
+      values[i] = DequantisedValue(rule, code[i], scale);
+    }
+  };
+  if (rules.codes) return each({.mode = Mode::kUnknown, .codes = true});
+  switch (rules.mode) {
+    case Mode::kBf16:
+      return each({.mode = Mode::kBf16, .codes = false});
+    case Mode::kFp32:
+      return each({.mode = Mode::kFp32, .codes = false});
+    default:
+      return each({.mode = Mode::kCodes, .codes = false});
+  }
 }
 
 }  // namespace
@@ -51,48 +71,14 @@ bool IsDecoded(const RowLayout& layout) {
          (layout.codes == kLatent || layout.columns() == kLatent);
 }
 
-ReadScale ReadTileScale(ReaderSide::ScaleRule rule, std::uint32_t stored) {
-  const float scale = std::bit_cast<float>(stored);
-  switch (rule) {
-    case ReaderSide::SCALE_POW2_FLOOR:
-    case ReaderSide::SCALE_POW2_CEIL: {
-      // An exponent-only format has neither sign nor zero, and its byte 255 is
-      // NaN on one path and infinite on another.
-      if (!IsPositiveNormal(scale)) return {scale, true};
-      const std::uint32_t floor = stored & 0x7f800000;
-      const bool up =
-          rule == ReaderSide::SCALE_POW2_CEIL && (stored & 0x7fffff) != 0;
-      return {std::bit_cast<float>(floor + (up ? 0x00800000u : 0u))};
-    }
-    case ReaderSide::SCALE_BF16:
-      return {Bf16Value(Bf16FromFloat(scale, Rounding::kNearestEven))};
-    case ReaderSide::SCALE_ONE:
-      return {1.0f};
-    default:
-      return {scale};
-  }
-}
-
-ReadScale ReadTileScale(const ReaderSide& side, std::uint8_t stored) {
-  if (side.scale_rule() == ReaderSide::SCALE_ONE) return {1.0f};
-  using Reading = Ue8m0Reading;
-  return {Ue8m0Value(
-      stored,
-      {.zero = side.ue8m0_zero() == ZERO_IS_ZERO ? Reading::Zero::kZero
-                                                 : Reading::Zero::kSubnormal,
-       .last = side.ue8m0_last() == LAST_IS_INF ? Reading::Last::kInf
-                                                : Reading::Last::kNan})};
-}
-
 Dequantiser::Dequantiser(const RowLayout& layout, const ReaderSide& side,
                          const Arithmetic& arithmetic, bool codes, Rope rope)
     : layout_(layout),
       tiles_(TilesOf(layout)),
-      side_(side),
+      side_(RulesOf(side)),
       rope_(rope),
-      mode_(arithmetic.dequantised()),
-      denormals_(arithmetic.denormals()),
-      codes_(codes),
+      rules_{RulesOf(arithmetic).dequantised, codes},
+      denormals_(RulesOf(arithmetic).denormals),
       table_(E4m3Values(E4m3Reading::kFn)) {}
 
 TileScales Dequantiser::Scales(const std::uint8_t* token) const {
@@ -102,82 +88,37 @@ TileScales Dequantiser::Scales(const std::uint8_t* token) const {
     if (t >= tiles_.scaled) {
       scales[t] = {1.0f};
     } else if (layout_.scale_kind == RowLayout::Scales::kUe8m0) {
-      scales[t] = ReadTileScale(side_, stored[t]);
+      scales[t] = ReadByteScale(side_, stored[t]);
     } else {
-      scales[t] = ReadTileScale(side_.scale_rule(),
-                                LoadBytes<std::uint32_t>(stored + 4 * t));
+      scales[t] =
+          ReadFp32Scale(side_.scale, LoadBytes<std::uint32_t>(stored + 4 * t));
     }
   }
   return scales;
 }
 
-double Dequantiser::roundings() const {
-  // Codes alone: the scale multiplies a partial sum.
-  return !codes_ && mode_ == Arithmetic::DEQUANTISED_CODES ? 1 : 0;
-}
-
-bool Dequantiser::scale_may_follow() const {
-  return !codes_ && (mode_ == Arithmetic::DEQUANTISED_CODES ||
-                     mode_ == Arithmetic::DEQUANTISED_UNKNOWN);
-}
-
-bool Dequantiser::short_products() const {
-  return codes_ || mode_ == Arithmetic::DEQUANTISED_BF16 ||
-         mode_ == Arithmetic::DEQUANTISED_CODES;
-}
-
 bool Dequantiser::SameAs(const Dequantiser& other) const {
   const bool ue8m0 = layout_.scale_kind == RowLayout::Scales::kUe8m0;
-  return &layout_ == &other.layout_ &&
-         side_.scale_rule() == other.side_.scale_rule() &&
-         (!ue8m0 || (side_.ue8m0_zero() == other.side_.ue8m0_zero() &&
-                     side_.ue8m0_last() == other.side_.ue8m0_last())) &&
+  return &layout_ == &other.layout_ && side_.scale == other.side_.scale &&
+         (!ue8m0 || (side_.zero_is_zero == other.side_.zero_is_zero &&
+                     side_.last_is_inf == other.side_.last_is_inf)) &&
          rope_.read == other.rope_.read &&
-         rope_.scaled_by == other.rope_.scaled_by && mode_ == other.mode_ &&
-         denormals_ == other.denormals_ && codes_ == other.codes_;
+         rope_.scaled_by == other.rope_.scaled_by &&
+         rules_.mode == other.rules_.mode && denormals_ == other.denormals_ &&
+         rules_.codes == other.rules_.codes;
 }
 
 void Dequantiser::FastTile(const std::uint8_t* codes, float scale,
                            double* values) const {
-  const int n = tiles_.columns;
-  float product[kMaxTileColumns];
-  for (int i = 0; i < n; ++i) product[i] = table_[codes[i]];
-  if (codes_) {
-    for (int i = 0; i < n; ++i) values[i] = product[i];
-    return;
-  }
-  switch (mode_) {
-    case Arithmetic::DEQUANTISED_BF16: {
-      std::uint32_t bits[kMaxTileColumns];
-      for (int i = 0; i < n; ++i) product[i] *= scale;
-      std::memcpy(bits, product, sizeof(float) * static_cast<std::size_t>(n));
-      for (int i = 0; i < n; ++i) {
-        // Nearest even in integers; a carry moves to the next octave. The NaN
-        // of table_ has room for the carry.
-        bits[i] = (bits[i] + 0x7fff + (bits[i] >> 16 & 1)) & 0xffff0000;
-      }
-      std::memcpy(product, bits, sizeof(float) * static_cast<std::size_t>(n));
-      for (int i = 0; i < n; ++i) values[i] = product[i];
-      return;
-    }
-    case Arithmetic::DEQUANTISED_FP32:
-      for (int i = 0; i < n; ++i) product[i] *= scale;
-      for (int i = 0; i < n; ++i) values[i] = product[i];
-      return;
-    default: {
-      const double exact = scale;
-      for (int i = 0; i < n; ++i) values[i] = product[i] * exact;
-      return;
-    }
-  }
+  DequantiseTile(rules_, table_.data(), codes, tiles_.columns, scale, values);
 }
 
 void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,
                            double* values, double* radius,
                            RowFacts* facts) const {
   // Where the scale follows a sum, an infinite one turns zeros into NaN or not.
-  if (std::isinf(scale) && mode_ != Arithmetic::DEQUANTISED_FP32 &&
-      mode_ != Arithmetic::DEQUANTISED_BF16) {
+  if (std::isinf(scale) && rules_.mode != Mode::kFp32 &&
+      rules_.mode != Mode::kBf16) {
     facts->unknown = true;
   }
   const int n = tiles_.columns;
@@ -188,30 +129,30 @@ void Dequantiser::SlowTile(const std::uint8_t* codes, float scale,
         static_cast<double>(table_[codes[i]]) * static_cast<double>(scale);
     double x = exact;
     double r = 0;
-    if (mode_ == Arithmetic::DEQUANTISED_FP32 ||
-        mode_ == Arithmetic::DEQUANTISED_BF16) {
+    if (rules_.mode == Mode::kFp32 || rules_.mode == Mode::kBf16) {
       x = table_[codes[i]] * scale;
-      if (mode_ == Arithmetic::DEQUANTISED_BF16) x = RoundBf16(x);
-    } else if (mode_ == Arithmetic::DEQUANTISED_UNKNOWN) {
+      if (rules_.mode == Mode::kBf16) x = RoundBf16(x);
+    } else if (rules_.mode == Mode::kUnknown) {
       // bf16 is the coarsest; its half step below the normal range is 2^-134.
       r = std::max(kUBf16 * std::fabs(exact), 0x1p-134);
       if (std::fabs(exact) >= kFp32Max) r = kInfinity;
     }
     // DEQUANTISED_CODES never forms the product.
-    const bool product = mode_ != Arithmetic::DEQUANTISED_CODES;
+    const bool product = rules_.mode != Mode::kCodes;
     const bool subnormal =
         product && x != 0 && std::fabs(exact) < kFp32MinNormal;
     // Rounded up into the normal range: before the flush or after it.
     const bool edge = subnormal && std::fabs(x) >= kFp32MinNormal;
-    if (subnormal && !edge && denormals_ == Arithmetic::DENORMALS_FLUSHED) {
+    if (subnormal && !edge &&
+        denormals_ == ArithmeticRules::Denormals::kFlushed) {
       x = 0;
     }
-    if (exact != 0 && denormals_ != Arithmetic::DENORMALS_KEPT) {
+    if (exact != 0 && denormals_ != ArithmeticRules::Denormals::kKept) {
       // Whether a subnormal operand counts as zero is told apart from results:
       // FlashMLA keeps the scale and flushes the product.
       const bool open =
           subnormal_scale || edge ||
-          (subnormal && denormals_ == Arithmetic::DENORMALS_UNKNOWN);
+          (subnormal && denormals_ == ArithmeticRules::Denormals::kUnknown);
       if (open) r = std::max(r, std::fabs(x));
     }
     values[i] = x;
@@ -238,12 +179,12 @@ void Dequantiser::ReadOwnRope(const std::uint8_t* token,
   facts->finite &= own.finite;
   facts->largest = std::max(facts->largest, own.largest);
   facts->granule = std::min(facts->granule, own.granule);
-  if (rope_.scaled_by < 0 || codes_) return;
+  if (rope_.scaled_by < 0 || rules_.codes) return;
   // Of a wrong kernel: nothing is simulated beyond the product.
   facts->granule = 0;
   for (int i = 0; i < kRope; ++i) {
     rope[i] *= static_cast<double>(scales[rope_.scaled_by].value);
-    if (mode_ == Arithmetic::DEQUANTISED_BF16) rope[i] = RoundBf16(rope[i]);
+    if (rules_.mode == Mode::kBf16) rope[i] = RoundBf16(rope[i]);
     facts->finite &= std::isfinite(rope[i]);
     if (std::isfinite(rope[i])) {
       facts->largest = std::max(facts->largest, std::fabs(rope[i]));
@@ -263,48 +204,24 @@ RowFacts Dequantiser::Row(const std::uint8_t* token, double* values,
     const std::uint8_t* codes = token + layout_.codes_at + n * t;
     double* out = values + n * t;
     const float scale = scales[t].value;
-    if (!codes_) {
-      facts.unknown |= scales[t].unknown;
-      if (scale_may_follow() && std::isfinite(scale)) {
-        facts.growth = std::max<double>(facts.growth, std::fabs(scale));
-      }
-      // Anything below the normal range, not finite or of unknown rounding.
-      slow[t] = !std::isfinite(scale) ||
-                mode_ == Arithmetic::DEQUANTISED_UNKNOWN ||
-                std::fabs(scale) * kLeastCode < kFp32MinNormal;
-      any_slow |= slow[t];
-    }
-    if (!slow[t]) {
-      FastTile(codes, scale, out);
-      // Values grow with the code's magnitude, and NaN has the largest.
-      std::uint8_t most = 0;
-      for (int i = 0; i < n; ++i) {
-        most = std::max<std::uint8_t>(most, codes[i] & 0x7f);
-      }
-      // A bf16 may be rounded up by 2^-8 of itself.
-      const double largest =
-          table_[most] * (codes_ ? 1.0 : std::fabs(scale) * (1 + kUBf16));
-      if (largest < kFp32Max) {
-        facts.largest = std::max(facts.largest, largest);
-      } else {
-        facts.finite = false;  // or close to it
-        facts.largest = kInfinity;
-      }
-    }
-    if (facts.granule == 0) continue;
-    // Products with a power of two keep the codes' own granule.
-    const float one = codes_ ? 1.0f : scale;
-    int exponent;
-    if (slow[t] || !std::isfinite(one) ||
-        std::fabs(std::frexp(one, &exponent)) != 0.5f) {
+    AddScale(rules_, scales[t], &facts);
+    slow[t] = IsSlowTile(rules_, scale);
+    any_slow |= slow[t];
+    if (slow[t]) {
       facts.granule = 0;
       continue;
     }
-    const std::uint32_t bits = CommonBits(codes, n);
-    if (bits == 0) continue;
-    facts.granule =
-        std::min(facts.granule, kLeastCode * std::fabs(one) *
-                                    std::ldexp(1.0, std::countr_zero(bits)));
+    FastTile(codes, scale, out);
+    std::uint8_t most = 0;
+    for (int i = 0; i < n; ++i) {
+      most = std::max<std::uint8_t>(most, codes[i] & 0x7f);
+    }
+    AddTile(rules_, most, scale, &facts);
+    if (facts.granule == 0 || !HasGranule(rules_, scale)) {
+      facts.granule = 0;
+      continue;
+    }
+    AddGranule(rules_, CommonBits(codes, n), scale, &facts);
   }
   if (any_slow) {
     std::fill_n(radius, kLatent, 0.0);
@@ -324,27 +241,12 @@ RowFacts Dequantiser::Row(const std::uint8_t* token, double* values,
 
 RowFacts ReadRope(const std::uint8_t* bytes, bool with_granule,
                   double* values) {
-  RowFacts facts;
   std::uint16_t words[kRope];
   std::memcpy(words, bytes, sizeof words);
-  for (int i = 0; i < kRope; ++i) values[i] = Bf16Value(words[i]);
-  std::uint16_t largest = 0;
-  for (int i = 0; i < kRope; ++i) {
-    largest = std::max<std::uint16_t>(largest, words[i] & 0x7fff);
-  }
-  facts.finite = largest < 0x7f80;
-  facts.largest = facts.finite ? Bf16Value(largest) : kInfinity;
-  if (!with_granule || !facts.finite) return facts;
-  facts.granule = kInfinity;
-  for (int i = 0; i < kRope; ++i) {
-    const int exponent = words[i] >> 7 & 0xff;
-    const unsigned fraction = (words[i] & 0x7f) | (exponent != 0 ? 0x80 : 0);
-    if (fraction == 0) continue;
-    facts.granule = std::min(facts.granule,
-                             std::ldexp(1.0, std::max(exponent, 1) - 127 - 7 +
-                                                 std::countr_zero(fraction)));
-  }
-  return facts;
+  for (int i = 0; i < kRope; ++i) values[i] = Bf16FromBits(words[i]);
+  RopeFacts facts;
+  for (int i = 0; i < kRope; ++i) facts.Add(words[i]);
+  return facts.Facts(with_granule);
 }
 
 }  // namespace mlafuzz::oracle

@@ -6,14 +6,11 @@
 
 #include "corpus/contract.pb.h"
 #include "oracle/decode/interval.h"
+#include "oracle/decode/read_scale.h"
+#include "oracle/decode/row_values.h"
 #include "oracle/layout.h"
 
 namespace mlafuzz::oracle {
-
-inline constexpr int kLatent = 512;  // values of a row, whatever the layout
-inline constexpr int kRope = 64;
-inline constexpr int kMaxTiles = 16;
-inline constexpr int kMaxTileColumns = 128;
 
 // How the 512 values of a row fall into tiles of equal width. A tile holds
 // codes with one scale, or rope, which DeepSeek-V4 has among its values and
@@ -31,28 +28,6 @@ struct ValueTiles {
 ValueTiles TilesOf(const RowLayout& layout);
 // Whether a decode can read rows of this layout.
 bool IsDecoded(const RowLayout& layout);
-
-// What is known of one dequantised row beside its values.
-struct RowFacts {
-  bool unknown = false;     // the rule says nothing about some scale
-  bool has_radius = false;  // some value is known only within a radius
-  bool finite = true;       // all values are
-  double largest = 0;       // at least the largest magnitude of a finite value
-  // By how much what is lost below the normal range may grow afterwards: the
-  // largest scale that follows a sum, at least 1.
-  double growth = 1;
-  // Every value is an integer multiple of this power of two; 0: not looked for.
-  double granule = 0;
-};
-
-// What a reader makes of one stored tile scale.
-struct ReadScale {
-  float value;
-  bool unknown = false;  // the rule speaks of positive normal scales only
-};
-ReadScale ReadTileScale(ReaderSide::ScaleRule rule, std::uint32_t stored);
-// Of a UE8M0 byte, which is a power of two under every rule that reads it.
-ReadScale ReadTileScale(const ReaderSide& side, std::uint8_t stored);
 
 // The scales of a row's tiles; the first ValueTiles::count count.
 using TileScales = std::array<ReadScale, kMaxTiles>;
@@ -86,13 +61,10 @@ class Dequantiser {
   // Whether `other` gives the same values for every row.
   bool SameAs(const Dequantiser& other) const;
 
-  // Roundings between a code times its scale and the sum over the row, beyond
-  // those that Row() simulates.
-  double roundings() const;
-  // Whether sums may be formed of codes, their scale following.
-  bool scale_may_follow() const;
-  // Whether value times a bf16 number is exact in fp32.
-  bool short_products() const;
+  const ValueRules& rules() const { return rules_; }
+  const SideRules& side() const { return side_; }
+  // Whether rope among the values is read; else it is zeros.
+  bool reads_rope() const { return rope_.read; }
 
  private:
   void FastTile(const std::uint8_t* codes, float scale, double* values) const;
@@ -105,11 +77,10 @@ class Dequantiser {
 
   const RowLayout& layout_;
   ValueTiles tiles_;
-  ReaderSide side_;
+  SideRules side_;
   Rope rope_;
-  Arithmetic::Dequantised mode_;
-  Arithmetic::Denormals denormals_;
-  bool codes_;
+  ValueRules rules_;
+  ArithmeticRules::Denormals denormals_;
   const std::array<float, 256>& table_;
 };
 

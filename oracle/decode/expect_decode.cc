@@ -6,12 +6,11 @@
 #include <memory>
 #include <utility>
 
-#include "oracle/bf16.h"
 #include "oracle/decode/decode.h"
+#include "oracle/decode/decode_matches.h"
 #include "oracle/decode/interval.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/merge.h"
-#include "oracle/decode/rounding.h"
 #include "oracle/decode/scores.h"
 #include "oracle/decode/softmax.h"
 #include "oracle/decode/values.h"
@@ -28,13 +27,30 @@ using oracle::kInfinity;
 
 static_assert(kDecodeColumns == oracle::kLatent);
 
-// Not cleared: four megabytes, of which small cases touch little. Kept from
-// call to call: a sanitizer's allocator maps such a block anew each time, which
-// cost more than the whole expectation of 64 keys.
-oracle::DequantisedRows* ScratchRows() {
-  thread_local const auto rows =
+// What one query after the other is worked out in. Kept from call to call: an
+// allocator that gives memory back to the system maps it anew each time, which
+// cost a quarter of the expectation of 64 keys and 8 heads, and a sanitizer's
+// more than all of that of one head.
+struct Scratch {
+  // Not cleared: four megabytes, of which small cases touch little.
+  const std::unique_ptr<oracle::DequantisedRows> rows =
       std::make_unique_for_overwrite<oracle::DequantisedRows>();
-  return rows.get();
+  std::vector<oracle::QueryHead> heads;
+  std::vector<oracle::HeadScores> scores;
+  std::vector<oracle::SplitWeights> weights;
+
+  // Keeps what cases of usual size need.
+  void Trim(std::size_t keys_and_heads) {
+    constexpr std::size_t kUsual = std::size_t{1} << 18;
+    if (keys_and_heads <= kUsual) return;
+    heads = {};
+    scores = {};
+    weights = {};
+  }
+};
+Scratch& ScratchOfThread() {
+  thread_local Scratch scratch;
+  return scratch;
 }
 
 class QueryOracle {
@@ -61,7 +77,7 @@ class QueryOracle {
   void Run(std::int64_t query) {
     query_ = query;
     rows_->count = 0;
-    oracle::KeyPlan plan =
+    const oracle::KeyPlan plan =
         oracle::PlanKeys(contract_, pool_, step_, query, options_);
     out_.outside_reads += plan.outside;
     ReadSlot0(plan);
@@ -88,7 +104,8 @@ class QueryOracle {
       return;
     }
     heads_.resize(static_cast<std::size_t>(out_.heads));
-    std::vector<oracle::HeadScores> scores(heads_.size());
+    std::vector<oracle::HeadScores>& scores = scratch_.scores;
+    scores.resize(heads_.size());
     for (std::size_t h = 0; h < heads_.size(); ++h) {
       oracle::ReadQuery(contract_, caches_.layout(), step_, QueryRead(query),
                         static_cast<std::int64_t>(h), options_, &heads_[h]);
@@ -108,6 +125,7 @@ class QueryOracle {
               (split.keys.first == split.keys.end || !plan.known);
     }
     for (std::int64_t h = 0; open && h < out_.heads; ++h) OpenPoisoned(h);
+    scratch_.Trim(plan.keys.size() * heads_.size());
   }
 
  private:
@@ -247,8 +265,7 @@ class QueryOracle {
         contract_.decode().sink() == DecodeContract::SINK_DROPPED) {
       return {};
     }
-    const double value = sinks[head];
-    return {.present = value != -kInfinity, .value = value};
+    return oracle::SinkOfValue(sinks[head]);
   }
 
   void RunEmpty(const oracle::KeyPlan& plan) {
@@ -318,7 +335,8 @@ class QueryOracle {
       }
     }
     std::vector<std::vector<oracle::SplitPart>> parts(heads);
-    std::vector<oracle::SplitWeights> weights(heads);
+    std::vector<oracle::SplitWeights>& weights = scratch_.weights;
+    weights.resize(heads);
     std::vector<oracle::SplitOutput> outputs(heads);
     int number = 0;
     const int dropped = DroppedSplit(plan);
@@ -364,8 +382,9 @@ class QueryOracle {
   const oracle::Dequantisers dequantisers_;
   const ExpectOptions& options_;
   DecodeExpectation& out_;
-  oracle::DequantisedRows* const rows_ = ScratchRows();
-  std::vector<oracle::QueryHead> heads_;
+  Scratch& scratch_ = ScratchOfThread();
+  oracle::DequantisedRows* const rows_ = scratch_.rows.get();
+  std::vector<oracle::QueryHead>& heads_ = scratch_.heads;
   static constexpr char kPoisoned = 1;
   static constexpr char kOverflows = 2;
   oracle::TokenBytes buffer_;
@@ -434,33 +453,15 @@ DecodeExpectation ExpectDecode(const Contract& contract, const CaseImage& image,
 
 bool DecodeOutMatches(const DecodeExpectation& expected, std::int64_t element,
                       std::uint16_t bits) {
-  const double value = expected.out[static_cast<std::size_t>(element)];
-  const double bound = expected.out_bound[static_cast<std::size_t>(element)];
-  if (std::isinf(bound)) return true;
-  const double got = oracle::Bf16Value(bits);
-  if (std::isnan(value) || std::isnan(got)) {
-    return std::isnan(value) && std::isnan(got);
-  }
-  if (std::isinf(value)) return got == value;
-  if (got == 0 && expected.may_flush &&
-      std::fabs(value) - bound < oracle::kFp32MinNormal) {
-    return true;
-  }
-  // Rounding is monotone.
-  return oracle::RoundBf16(value - bound) <= got &&
-         got <= oracle::RoundBf16(value + bound);
+  const auto i = static_cast<std::size_t>(element);
+  return oracle::OutMatches(expected.out[i], expected.out_bound[i],
+                            expected.may_flush, bits);
 }
 
 bool DecodeLseMatches(const DecodeExpectation& expected, std::int64_t row,
                       float lse) {
-  const double value = expected.lse[static_cast<std::size_t>(row)];
-  const double bound = expected.lse_bound[static_cast<std::size_t>(row)];
-  if (std::isinf(bound)) return true;
-  if (std::isnan(value) || std::isnan(lse)) {
-    return std::isnan(value) && std::isnan(lse);
-  }
-  if (std::isinf(value)) return lse == value;
-  return std::fabs(lse - value) <= bound;
+  const auto i = static_cast<std::size_t>(row);
+  return oracle::LseMatches(expected.lse[i], expected.lse_bound[i], lse);
 }
 
 }  // namespace mlafuzz

@@ -1,5 +1,6 @@
 #include "oracle/decode/judge_decode.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -7,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "oracle/bf16.h"
 #include "oracle/decode/decode.h"
+#include "oracle/decode/decode_matches.h"
 #include "oracle/decode/observed_rows.h"
 #include "oracle/judge_ending.h"
 
@@ -20,13 +22,14 @@ class StepJudge {
  public:
   StepJudge(const Contract& contract, const CaseImage& image, int step,
             Bytes before, const StepObservation& observed,
-            std::vector<Check>* checks)
+            std::vector<Check>* checks, const DecodeWithin* within)
       : contract_(contract),
         image_(image),
         index_(step),
         step_(image.steps[static_cast<std::size_t>(step)]),
         before_(before),
         observed_(observed),
+        within_(within),
         ending_(step, Kernel::kDecode, observed, checks) {}
 
   bool Run() {
@@ -86,55 +89,23 @@ class StepJudge {
   }
 
   void JudgeResult(const oracle::ObservedRows& rows) {
-    const DecodeExpectation expected =
-        ExpectDecode(contract_, image_, index_, before_);
-    std::int64_t wrong_out = 0, wrong_lse = 0, settled_out = 0, settled_lse = 0;
-    std::string first_out, first_lse;
-    double lse_of_bound = 0;
-    for (std::int64_t row = 0; row < expected.rows(); ++row) {
-      const std::int64_t query = row / expected.heads;
-      const std::int64_t head = row % expected.heads;
-      const std::size_t r = static_cast<std::size_t>(row);
-      settled_lse += std::isinf(expected.lse_bound[r]) ? 0 : 1;
-      const double bound = expected.lse_bound[r];
-      if (std::isfinite(expected.lse[r]) && std::isfinite(rows.Lse(row)) &&
-          bound > 0 && std::isfinite(bound)) {
-        lse_of_bound = std::max(
-            lse_of_bound, std::fabs(rows.Lse(row) - expected.lse[r]) / bound);
-      }
-      if (!rows.LseMatches(expected, row) && wrong_lse++ == 0) {
-        first_lse = absl::StrFormat(
-            "lse[%d, %d]: expected %s, got %.9g", query, head,
-            Bound(expected.lse[r], expected.lse_bound[r]), rows.Lse(row));
-      }
-      for (int c = 0; c < kDecodeColumns; ++c) {
-        const std::size_t i = r * kDecodeColumns + c;
-        settled_out += std::isinf(expected.out_bound[i]) ? 0 : 1;
-        const std::uint16_t bits = rows.Out(row, c);
-        if (!DecodeOutMatches(expected, static_cast<std::int64_t>(i), bits) &&
-            wrong_out++ == 0) {
-          first_out = absl::StrFormat(
-              "attention[%d, %d, %d]: expected bf16 of %s, got 0x%04x (%.9g)",
-              query, head, c, Bound(expected.out[i], expected.out_bound[i]),
-              bits, oracle::Bf16Value(bits));
-        }
-      }
-    }
+    const DecodeWithin seen = within_ != nullptr ? *within_ : Compare(rows);
     const Verdict pass =
-        settled_out == 0 ? Verdict::kUninformative : Verdict::kPass;
-    if (wrong_out == 0) {
+        seen.settled_out ? Verdict::kPass : Verdict::kUninformative;
+    if (wrong_out_ == 0) {
       Add(property::kDecodeOut, pass);
     } else {
       Add(property::kDecodeOut, Verdict::kFail,
-          absl::StrCat(first_out, " (", wrong_out, " values)"));
+          absl::StrCat(first_out_, " (", wrong_out_, " values)"));
     }
-    if (wrong_lse == 0) {
+    if (wrong_lse_ == 0) {
       Add(property::kDecodeLse,
-          settled_lse == 0 ? Verdict::kUninformative : Verdict::kPass, "",
-          lse_of_bound);
+          seen.settled_lse ? Verdict::kPass : Verdict::kUninformative, "",
+          seen.lse_of_bound);
     } else {
       Add(property::kDecodeLse, Verdict::kFail,
-          absl::StrCat(first_lse, " (", wrong_lse, " values)"), lse_of_bound);
+          absl::StrCat(first_lse_, " (", wrong_lse_, " values)"),
+          seen.lse_of_bound);
     }
     const std::int64_t pool = ChangedPoolBytes();
     const std::int64_t gaps = rows.StrayGapBytes();
@@ -150,21 +121,63 @@ class StepJudge {
     Add(property::kRefusal, pass);
   }
 
+  // Output and LSE against what they must be.
+  DecodeWithin Compare(const oracle::ObservedRows& rows) {
+    const DecodeExpectation expected =
+        ExpectDecode(contract_, image_, index_, before_);
+    DecodeWithin seen;
+    for (std::int64_t row = 0; row < expected.rows(); ++row) {
+      const std::int64_t query = row / expected.heads;
+      const std::int64_t head = row % expected.heads;
+      const std::size_t r = static_cast<std::size_t>(row);
+      seen.settled_lse |= !std::isinf(expected.lse_bound[r]);
+      seen.lse_of_bound =
+          std::max(seen.lse_of_bound,
+                   oracle::LseOfBound(expected.lse[r], expected.lse_bound[r],
+                                      rows.Lse(row)));
+      if (!rows.LseMatches(expected, row) && wrong_lse_++ == 0) {
+        first_lse_ = absl::StrFormat(
+            "lse[%d, %d]: expected %s, got %.9g", query, head,
+            Bound(expected.lse[r], expected.lse_bound[r]), rows.Lse(row));
+      }
+      for (int c = 0; c < kDecodeColumns; ++c) {
+        const std::size_t i = r * kDecodeColumns + c;
+        seen.settled_out |= !std::isinf(expected.out_bound[i]);
+        const std::uint16_t bits = rows.Out(row, c);
+        if (!DecodeOutMatches(expected, static_cast<std::int64_t>(i), bits) &&
+            wrong_out_++ == 0) {
+          first_out_ = absl::StrFormat(
+              "attention[%d, %d, %d]: expected bf16 of %s, got 0x%04x (%.9g)",
+              query, head, c, Bound(expected.out[i], expected.out_bound[i]),
+              bits, oracle::Bf16Value(bits));
+        }
+      }
+    }
+    return seen;
+  }
+
   const Contract& contract_;
   const CaseImage& image_;
   const int index_;
   const StepImage& step_;
   const Bytes before_;
   const StepObservation& observed_;
+  const DecodeWithin* const within_;
   oracle::EndingJudge ending_;
+  std::int64_t wrong_out_ = 0;
+  std::int64_t wrong_lse_ = 0;
+  std::string first_out_;
+  std::string first_lse_;
 };
 
 }  // namespace
 
 bool JudgeDecode(const Contract& contract, const CaseImage& image, int step,
                  absl::Span<const std::uint8_t> pool_before,
-                 const StepObservation& observed, std::vector<Check>* checks) {
-  return StepJudge(contract, image, step, pool_before, observed, checks).Run();
+                 const StepObservation& observed, std::vector<Check>* checks,
+                 const DecodeWithin* within) {
+  return StepJudge(contract, image, step, pool_before, observed, checks, within)
+      .Run();
 }
 
 }  // namespace mlafuzz

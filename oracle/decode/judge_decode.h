@@ -11,6 +11,7 @@
 #include "corpus/image.h"
 #include "corpus/observation.h"
 #include "oracle/decode/decode.h"
+#include "oracle/decode/decode_within.h"
 #include "oracle/decode/validity_decode.h"
 #include "oracle/verdict.h"
 
@@ -21,10 +22,12 @@ namespace mlafuzz {
 // Appends the checks of one decode: decode-out, decode-lse, written-set,
 // memory-safety, lanes, refusal, or one that says why there are none. The LSE
 // is always compared. False: what the pool holds afterwards is nobody's word,
-// so later steps cannot be judged.
+// so later steps cannot be judged. `within`: known of the outputs, which are
+// not looked at again.
 bool JudgeDecode(const Contract& contract, const CaseImage& image, int step,
                  absl::Span<const std::uint8_t> pool_before,
-                 const StepObservation& observed, std::vector<Check>* checks);
+                 const StepObservation& observed, std::vector<Check>* checks,
+                 const DecodeWithin* within = nullptr);
 
 // As Diagnosis in oracle/judge.h.
 struct DecodeDiagnosis {

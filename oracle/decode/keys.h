@@ -8,6 +8,7 @@
 #include "corpus/contract.pb.h"
 #include "corpus/image.h"
 #include "oracle/decode/decode.h"
+#include "oracle/decode/split_weights.h"
 #include "oracle/layout.h"
 #include "oracle/token_place.h"
 
@@ -42,12 +43,6 @@ class Caches {
   const PoolImage& extra_;
   absl::Span<const std::uint8_t> bytes_;
   absl::Span<const std::uint8_t> extra_bytes_;
-};
-
-// Keys [first, end) that one part of the work meets.
-struct KeyRange {
-  int first;
-  int end;
 };
 
 // The keys of one query and the order in which they are met.

@@ -5,16 +5,11 @@
 
 #include "absl/types/span.h"
 #include "corpus/contract.pb.h"
+#include "oracle/decode/merge_splits.h"
 #include "oracle/decode/softmax.h"
 #include "oracle/decode/values.h"
 
 namespace mlafuzz::oracle {
-
-// The sink of one head as the contract takes it.
-struct Sink {
-  bool present = false;
-  double value = 0;  // natural-log units; may be infinite or NaN
-};
 
 // One head's part of a split that has keys.
 struct SplitPart {

@@ -6,11 +6,14 @@
 #include <cstdint>
 #include <limits>
 
+#include "oracle/device/device_code.h"
+
 namespace mlafuzz::oracle {
 
 // A real number rounded once, to nearest even, to `bits` significant bits with
 // the least normal exponent `min_exponent`; finite values only, no upper limit.
-inline double RoundTo(double x, int bits, int min_exponent) {
+MLAFUZZ_ORACLE_CODE inline double RoundTo(double x, int bits,
+                                          int min_exponent) {
   const int field =
       static_cast<int>(std::bit_cast<std::uint64_t>(x) >> 52 & 0x7ff) - 1023;
   // Zero, not finite, or so large that it is the same to any user of this.
@@ -24,7 +27,7 @@ inline double RoundTo(double x, int bits, int min_exponent) {
 }
 
 // Nearest-even bf16; infinite from 2^128 - 2^119 on.
-inline double RoundBf16(double x) {
+MLAFUZZ_ORACLE_CODE inline double RoundBf16(double x) {
   const double rounded = RoundTo(x, 8, -126);
   return std::fabs(rounded) >= 0x1p128
              ? std::copysign(std::numeric_limits<double>::infinity(), x)
@@ -32,7 +35,7 @@ inline double RoundBf16(double x) {
 }
 
 // Nearest-even E4M3FN, saturating at +-448.
-inline double RoundE4m3(double x) {
+MLAFUZZ_ORACLE_CODE inline double RoundE4m3(double x) {
   const double rounded = RoundTo(x, 4, -6);
   return std::fabs(rounded) > 448 ? std::copysign(448.0, x) : rounded;
 }

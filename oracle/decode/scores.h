@@ -10,11 +10,9 @@
 #include "oracle/decode/dequant.h"
 #include "oracle/decode/interval.h"
 #include "oracle/decode/keys.h"
+#include "oracle/decode/logit.h"
 
 namespace mlafuzz::oracle {
-
-// The most that a query has.
-inline constexpr int kQueryColumns = kLatent + kRope;
 
 // One head's query as the product meets it.
 struct QueryHead {
@@ -23,10 +21,16 @@ struct QueryHead {
   bool has_radius = false;
   bool unknown = false;  // e.g. an infinite value before quantisation
   int columns = kLatent;
-  int nonzero = 0;
-  double magnitude = 0;  // sum of |q|, radii included
-  double granule = 0;    // see RowFacts
+  QueryFacts facts;
 };
+
+// How a query's columns meet a row of this layout.
+struct QueryShape {
+  int columns;  // 512, or 576
+  int back;     // those from 512 on are taken so far before
+};
+QueryShape QueryShapeOf(const DecodeContract& contract, const RowLayout& layout,
+                        const Tensor& q);
 
 // Reads and, where declared, quantises head `head` of query `query`. Under
 // NOPE_TAIL_AS_ROPE a query without rope goes on with what its storage holds

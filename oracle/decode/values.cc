@@ -3,36 +3,36 @@
 #include <algorithm>
 #include <cmath>
 
+#include "oracle/decode/contract_rules.h"
+#include "oracle/decode/weighted_values.h"
+#include "oracle/decode/wide.h"
+
 // Follows docs/bounds.md sections 5 and 6.
 namespace mlafuzz::oracle {
 namespace {
 
 // sum += w v, radius += r |v| over one tile, for `count` keys from key j on.
-void Accumulate(const SplitWeights::Tile& tile, std::size_t j,
-                const double (*v)[kLatent + kRope], int count, int column,
-                int columns, double* sum, double* radius) {
-  const double* w = tile.weight.data() + j;
-  const double* r = tile.radius.data() + j;
+MLAFUZZ_ORACLE_WIDE void Accumulate(const double* w, const double* r,
+                                    const double (*v)[kLatent + kRope],
+                                    int count, int column, int columns,
+                                    double* sum, double* radius) {
   int k = 0;
-  for (; k + 4 <= count; k += 4) {  // four rows for each load of the sums
+  for (; k + kKeysAtATime <= count; k += kKeysAtATime) {
     const double* a = v[k] + column;
     const double* b = v[k + 1] + column;
     const double* c = v[k + 2] + column;
     const double* d = v[k + 3] + column;
-    const double wa = w[k], wb = w[k + 1], wc = w[k + 2], wd = w[k + 3];
-    const double ra = r[k], rb = r[k + 1], rc = r[k + 2], rd = r[k + 3];
+    const double wk[] = {w[k], w[k + 1], w[k + 2], w[k + 3]};
+    const double rk[] = {r[k], r[k + 1], r[k + 2], r[k + 3]};
     for (int i = 0; i < columns; ++i) {
-      sum[i] += (wa * a[i] + wb * b[i]) + (wc * c[i] + wd * d[i]);
-      radius[i] += (ra * std::fabs(a[i]) + rb * std::fabs(b[i])) +
-                   (rc * std::fabs(c[i]) + rd * std::fabs(d[i]));
+      AddFourKeys(wk, rk, a[i], b[i], c[i], d[i], &sum[i], &radius[i]);
     }
   }
   for (; k < count; ++k) {
     const double* a = v[k] + column;
     const double wa = w[k], ra = r[k];
     for (int i = 0; i < columns; ++i) {
-      sum[i] += wa * a[i];
-      radius[i] += ra * std::fabs(a[i]);
+      AddKey(wa, ra, a[i], &sum[i], &radius[i]);
     }
   }
 }
@@ -155,21 +155,21 @@ void SumValues(const Contract& contract, const Caches& caches,
       const std::size_t j = static_cast<std::size_t>(first - split.keys.first);
       for (int t = 0; t < tiles.count; ++t) {
         const int column = t * tiles.columns;
-        Accumulate(w.tiles[codes ? t : 0], j, rows->value + at, count, column,
-                   tiles.columns, sum + column, radius + column);
+        const int tile = codes ? t : 0;
+        Accumulate(w.weight(tile) + j, w.radius(tile) + j, rows->value + at,
+                   count, column, tiles.columns, sum + column, radius + column);
       }
       const double reach = *std::max_element(w.reach.begin(), w.reach.end());
       for (int i = 0; i < count; ++i) {
         const RowFacts& facts = rows->facts[at + i];
         if (facts.unknown) continue;
         for (int c = 0; facts.has_radius && c < kLatent; ++c) {
-          const auto& tile = w.tiles[codes ? c / tiles.columns : 0];
-          radius[c] += (std::fabs(tile.weight[j + i]) + tile.radius[j + i]) *
-                       rows->radius[at + i][c];
+          const int tile = codes ? c / tiles.columns : 0;
+          radius[c] +=
+              (std::fabs(w.weight(tile)[j + i]) + w.radius(tile)[j + i]) *
+              rows->radius[at + i][c];
         }
-        // 2 for the radii: every weight is at most about 1.
-        if (!facts.finite ||
-            !(facts.largest * reach * 2 * w.terms < kFp32Max)) {
+        if (MayLeaveRange(facts.finite, facts.largest, reach, w)) {
           ranges[h].Add(rows->value[at + i], w.reach, tiles.columns,
                         w.alive[j + i] != 0);
         }
@@ -178,22 +178,15 @@ void SumValues(const Contract& contract, const Caches& caches,
     first += count;
   }
 
-  const double tiny = ErrorModel(arithmetic).Tiny();
+  const double tiny = ErrorModel(RulesOf(arithmetic)).Tiny();
   for (std::size_t h = 0; h < heads; ++h) {
     const SplitWeights& w = weights[h];
     if (w.state != SplitSummary::State::kUsable) continue;
     SplitOutput& out = (*outputs)[h];
-    const double least = w.denominator.value - w.denominator.radius;
     for (int c = 0; c < kLatent; ++c) {
-      const double o = out.value[c] / w.denominator.value;
-      double r = out.radius[c];
-      // Products, rescales and the quotient may lose what is below the normal
-      // range; a column of zeros loses nothing.
-      if (out.value[c] != 0 || r != 0) r += (2 * w.terms + 1) * tiny;
-      r = (r + std::fabs(o) * w.denominator.radius) / least;
-      r += std::fabs(o) * kDivideError + (r != 0 ? tiny : 0);
-      out.value[c] = o;
-      out.radius[c] = unknown || std::isnan(r) || std::isnan(o) ? kInfinity : r;
+      const Bounded o = SplitColumn(out.value[c], out.radius[c], w, tiny);
+      out.value[c] = o.value;
+      out.radius[c] = o.radius;
     }
     ranges[h].Apply(2 * w.terms, &out);
     if (unknown) {

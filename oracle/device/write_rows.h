@@ -46,11 +46,24 @@ struct WriteRules {
   std::int32_t rope;  // sixteen-bit values that are copied
 };
 
-// A token and its row: offsets in the memory that holds all.
+// Tokens' values, token by token: offsets in the memory that holds all.
+struct SourceRows {
+  std::uint64_t begin;
+  std::uint64_t row_bytes;  // from one token's to the next one's
+};
+
+// What is the same for all tokens of a call.
+struct WriteCall {
+  WriteRules rules;
+  SourceRows latent;
+  SourceRows rope;
+};
+
+inline constexpr std::uint64_t kNoRow = ~std::uint64_t{0};
+
+// Where a token's row is stored: offsets in that memory.
 struct WriteRow {
-  std::uint64_t latent;  // of its values
-  std::uint64_t rope;
-  std::uint64_t at;      // of its row in the pool
+  std::uint64_t at;      // of its row in the pool; kNoRow: it leaves none
   std::uint64_t behind;  // of its bytes behind all rows of the page
 };
 
@@ -146,13 +159,16 @@ MLAFUZZ_ORACLE_CODE inline std::uint8_t* TokenByte(const WriteRules& rules,
                                : memory + row.behind + (byte - rules.row_part);
 }
 
-// Codes and scale of one tile of one token.
-MLAFUZZ_ORACLE_CODE inline void WriteTile(const WriteRules& rules,
+// Codes and scale of one tile of token `token`.
+MLAFUZZ_ORACLE_CODE inline void WriteTile(const WriteCall& call,
                                           std::uint8_t* memory,
+                                          std::uint64_t token,
                                           const WriteRow& row,
                                           std::int32_t tile) {
-  const std::uint8_t* const values =
-      memory + row.latent + 2 * std::int64_t{rules.tile} * tile;
+  const WriteRules& rules = call.rules;
+  const std::uint8_t* const values = memory + call.latent.begin +
+                                     token * call.latent.row_bytes +
+                                     2 * std::int64_t{rules.tile} * tile;
   const float scale = ScaleOf(rules, AmaxOf(rules, values));
   for (std::int32_t i = 0; i < rules.tile; ++i) {
     *TokenByte(rules, memory, row, rules.codes_at + rules.tile * tile + i) =
@@ -170,15 +186,19 @@ MLAFUZZ_ORACLE_CODE inline void WriteTile(const WriteRules& rules,
   }
 }
 
-// Everything else of a token: rope, tail, padding.
-MLAFUZZ_ORACLE_CODE inline void WriteRest(const WriteRules& rules,
+// Everything else of it: rope, tail, padding.
+MLAFUZZ_ORACLE_CODE inline void WriteRest(const WriteCall& call,
                                           std::uint8_t* memory,
+                                          std::uint64_t token,
                                           const WriteRow& row) {
+  const WriteRules& rules = call.rules;
+  const std::uint8_t* const rope =
+      memory + call.rope.begin + token * call.rope.row_bytes;
   for (std::int32_t i = rules.zero_begin; i < rules.zero_end; ++i) {
     *TokenByte(rules, memory, row, i) = 0;
   }
   for (std::int32_t i = 0; i < 2 * rules.rope; ++i) {
-    *TokenByte(rules, memory, row, rules.rope_at + i) = memory[row.rope + i];
+    *TokenByte(rules, memory, row, rules.rope_at + i) = rope[i];
   }
 }
 

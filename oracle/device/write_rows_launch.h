@@ -10,9 +10,9 @@
 
 namespace mlafuzz::oracle {
 
-// Stores `count` rows into `memory`, both on the device. No two of them share a
-// byte. Asynchronous.
-cudaError_t LaunchWriteRows(const WriteRules& rules, std::uint8_t* memory,
+// Stores the rows of `count` tokens into `memory`, both on the device. No two
+// of them share a byte. Asynchronous.
+cudaError_t LaunchWriteRows(const WriteCall& call, std::uint8_t* memory,
                             const WriteRow* rows, std::size_t count,
                             cudaStream_t stream);
 

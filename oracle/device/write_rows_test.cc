@@ -28,21 +28,20 @@ std::vector<std::uint8_t> PoolByRows(const WriterContract& contract,
   if (k_pe != nullptr) {
     memory.insert(memory.end(), k_pe->bytes.begin(), k_pe->bytes.end());
   }
+  WriteCall call = {};
+  call.rules = rules;
+  call.latent = {latent, 2 * static_cast<std::uint64_t>(kv_c.strides[0])};
+  if (k_pe != nullptr) {
+    call.rope = {rope, 2 * static_cast<std::uint64_t>(k_pe->strides[0])};
+  }
   for (const RowWrite& row : standing.rows) {
     const auto token = static_cast<std::uint64_t>(row.token);
-    const WriteRow written = {
-        .latent =
-            latent + 2 * token * static_cast<std::uint64_t>(kv_c.strides[0]),
-        .rope = k_pe == nullptr
-                    ? 0
-                    : rope + 2 * token *
-                                 static_cast<std::uint64_t>(k_pe->strides[0]),
-        .at = static_cast<std::uint64_t>(row.at),
-        .behind = static_cast<std::uint64_t>(row.behind)};
+    const WriteRow written = {.at = static_cast<std::uint64_t>(row.at),
+                              .behind = static_cast<std::uint64_t>(row.behind)};
     for (int tile = 0; tile < rules.tiles; ++tile) {
-      WriteTile(rules, memory.data(), written, tile);
+      WriteTile(call, memory.data(), token, written, tile);
     }
-    WriteRest(rules, memory.data(), written);
+    WriteRest(call, memory.data(), token, written);
   }
   memory.resize(image.pool.bytes.size());
   return memory;

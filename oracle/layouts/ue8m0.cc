@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+
+#include "oracle/device/codes.h"
 
 namespace mlafuzz::oracle {
 
 float Ue8m0Value(std::uint8_t byte, Ue8m0Reading reading) {
-  if (byte == 0 && reading.zero == Ue8m0Reading::Zero::kZero) return 0.0f;
-  if (byte == 255) {
-    return reading.last == Ue8m0Reading::Last::kNan
-               ? std::numeric_limits<float>::quiet_NaN()
-               : std::numeric_limits<float>::infinity();
-  }
-  return std::ldexp(1.0f, byte - 127);
+  return Ue8m0FromByte(byte, reading.zero == Ue8m0Reading::Zero::kZero,
+                       reading.last == Ue8m0Reading::Last::kInf);
 }
 
 std::uint8_t Ue8m0FromPow2(float scale) {

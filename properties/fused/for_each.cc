@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -12,87 +11,93 @@
 namespace mlafuzz {
 namespace {
 
-// Threads that wait for work: starting one costs as much as a few hundred
+// One call of ForEach().
+struct Loop {
+  const std::function<void(std::size_t)>& body;
+  const std::size_t n;
+  const std::size_t piece;
+  std::size_t helpers;  // that may still come
+  std::atomic<std::size_t> next{0};
+  std::size_t working = 0;  // of them
+  std::condition_variable done;
+
+  // False: nothing is left to begin.
+  bool RunPiece() {
+    const std::size_t begin = next.fetch_add(piece);
+    if (begin >= n) return false;
+    for (std::size_t i = begin; i < std::min(n, begin + piece); ++i) body(i);
+    return true;
+  }
+};
+
+// Threads that wait for loops: starting one costs as much as a few hundred
 // cases. They live as long as the program.
 class Helpers {
  public:
-  // Calls work() on this thread and on up to `others` more, and returns when
-  // all have returned. One call at a time; a further one has this thread alone.
-  void Run(std::size_t others, const std::function<void()>& work) {
-    if (busy_.exchange(true)) {
-      work();
-      return;
-    }
+  // Returns when all of the loop is done, by this thread and up to
+  // `loop.helpers` more.
+  void Run(Loop& loop) {
+    std::size_t wanted = loop.helpers;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
-      while (threads_.size() < others) {
+      while (threads_.size() < loop.helpers) {
         threads_.emplace_back([this] { Serve(); });
       }
-      work_ = &work;
-      wanted_ = others;
-      ++round_;
+      loops_.push_back(&loop);
     }
-    start_.notify_all();
-    work();
+    for (; wanted > 0; --wanted) start_.notify_one();
+    while (loop.RunPiece()) {
+    }
     std::unique_lock<std::mutex> lock(mutex_);
-    // Who has not come yet need not.
-    wanted_ = 0;
-    done_.wait(lock, [this] { return working_ == 0; });
-    work_ = nullptr;
-    busy_ = false;
+    loops_.erase(std::find(loops_.begin(), loops_.end(), &loop));
+    loop.done.wait(lock, [&] { return loop.working == 0; });
   }
 
  private:
+  // Who came last has the quicker work: a shared call, while others make cases.
+  Loop* Next() const {
+    for (auto it = loops_.rbegin(); it != loops_.rend(); ++it) {
+      if ((*it)->helpers > 0 && (*it)->next < (*it)->n) return *it;
+    }
+    return nullptr;
+  }
+
   [[noreturn]] void Serve() {
-    std::uint64_t seen = 0;
     std::unique_lock<std::mutex> lock(mutex_);
     for (;;) {
-      start_.wait(lock, [&] { return round_ != seen && wanted_ > 0; });
-      seen = round_;
-      --wanted_;
-      ++working_;
-      const std::function<void()>* const work = work_;
+      Loop* loop = nullptr;
+      start_.wait(lock, [&] { return (loop = Next()) != nullptr; });
+      --loop->helpers;
+      ++loop->working;
       lock.unlock();
-      (*work)();
+      loop->RunPiece();
       lock.lock();
-      if (--working_ == 0) done_.notify_all();
+      ++loop->helpers;
+      // The loop is its caller's, who may leave from here on.
+      if (--loop->working == 0) loop->done.notify_all();
     }
   }
 
-  std::atomic<bool> busy_{false};
   std::mutex mutex_;
   std::condition_variable start_;
-  std::condition_variable done_;
   std::vector<std::thread> threads_;
-  const std::function<void()>* work_ = nullptr;
-  std::uint64_t round_ = 0;
-  std::size_t wanted_ = 0;
-  std::size_t working_ = 0;
+  std::vector<Loop*> loops_;
 };
 
 }  // namespace
 
 void ForEach(std::size_t n, int threads,
-             const std::function<void(std::size_t)>& body) {
-  // Waking a thread costs as much as a few cases.
-  constexpr std::size_t kPiece = 64;
-  const std::size_t most = (n + kPiece - 1) / kPiece;
-  const std::size_t workers =
-      std::min(most, static_cast<std::size_t>(std::max(threads, 1)));
-  std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (;;) {
-      const std::size_t begin = next.fetch_add(kPiece);
-      if (begin >= n) return;
-      for (std::size_t i = begin; i < std::min(n, begin + kPiece); ++i) body(i);
-    }
-  };
+             const std::function<void(std::size_t)>& body, std::size_t piece) {
+  piece = std::max<std::size_t>(piece, 1);
+  const std::size_t workers = std::min(
+      (n + piece - 1) / piece, static_cast<std::size_t>(std::max(threads, 1)));
   if (workers < 2) {
-    work();
+    for (std::size_t i = 0; i < n; ++i) body(i);
     return;
   }
   static auto* helpers = new Helpers;
-  helpers->Run(workers - 1, work);
+  Loop loop{.body = body, .n = n, .piece = piece, .helpers = workers - 1};
+  helpers->Run(loop);
 }
 
 }  // namespace mlafuzz

@@ -72,14 +72,7 @@ Why WhyNotWriter(const CaseImage& image, const StepImage& step) {
   return nullptr;
 }
 
-Why WhyNotGather(const Contract& contract, const CaseImage& image,
-                 const StepImage& step) {
-  const GatherContract& gather = contract.gather();
-  if (gather.table_row() != GatherContract::TABLE_ROW_STRIDE ||
-      gather.page_tasks() == GatherContract::ROWS_ONLY ||
-      gather.scale_rows() == GatherContract::SCALE_ROWS_BY_CODE_STRIDE) {
-    return "by its contract a request is not its own";
-  }
+Why WhyNotGather(const CaseImage& image, const StepImage& step) {
   const Tensor& dst = *step.Find(TensorId::kDst);
   const Tensor& table = *step.Find(TensorId::kBlockTable);
   const Tensor& starts = *step.Find(TensorId::kWorkspaceStarts);
@@ -141,13 +134,7 @@ Why WhyNotConvert(const StepImage& step) {
   return nullptr;
 }
 
-Why WhyNotDecode(const Contract& contract, const CaseImage& image,
-                 const StepImage& step) {
-  // Splits that are not declared may follow from the number of queries.
-  if (contract.arithmetic().block() == 0 ||
-      contract.arithmetic().blocks_per_split() == 0) {
-    return "its contract declares no splits";
-  }
+Why WhyNotDecode(const CaseImage& image, const StepImage& step) {
   if (step.Find(TensorId::kTrace) != nullptr) return "it is traced";
   if (step.Find(TensorId::kExtraCache) != nullptr) {
     return "it reads a second cache";
@@ -179,15 +166,16 @@ Why WhyNot(const Contract& contract, const CaseImage& image,
       return "rows that overlap";
     }
   }
+  if (const Why why = WhyNoneShares(contract, step.kernel)) return why;
   switch (step.kernel) {
     case Kernel::kWriter:
       return WhyNotWriter(image, step);
     case Kernel::kGather:
-      return WhyNotGather(contract, image, step);
+      return WhyNotGather(image, step);
     case Kernel::kConvert:
       return WhyNotConvert(step);
     case Kernel::kDecode:
-      return WhyNotDecode(contract, image, step);
+      return WhyNotDecode(image, step);
   }
   return "no kernel";
 }
@@ -223,6 +211,26 @@ void AppendStep(std::string& key, const StepImage& step) {
 }
 
 }  // namespace
+
+const char* WhyNoneShares(const Contract& contract, Kernel kernel) {
+  if (kernel == Kernel::kGather) {
+    const GatherContract& gather = contract.gather();
+    if (gather.table_row() != GatherContract::TABLE_ROW_STRIDE ||
+        gather.page_tasks() == GatherContract::ROWS_ONLY ||
+        gather.scale_rows() == GatherContract::SCALE_ROWS_BY_CODE_STRIDE) {
+      return "by its contract a request is not its own (gather.table_row, "
+             "gather.page_tasks or gather.scale_rows)";
+    }
+  }
+  // Splits that are not declared may follow from the number of queries.
+  if (kernel == Kernel::kDecode &&
+      (contract.arithmetic().block() == 0 ||
+       contract.arithmetic().blocks_per_split() == 0)) {
+    return "its contract declares no splits (arithmetic.block and "
+           "arithmetic.blocks_per_split)";
+  }
+  return nullptr;
+}
 
 absl::StatusOr<std::string> FuseKey(const Contracts& contracts,
                                     const CaseImage& image) {

@@ -1,6 +1,7 @@
 #include "properties/fused/fused_case.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <utility>
@@ -15,6 +16,8 @@ namespace {
 // Between one case's last row and the next one's first: NaN, and no number of
 // a slot, whatever the dtype.
 constexpr std::uint8_t kGap = 0xff;
+
+std::atomic<std::uint64_t> next_serial{1};
 
 std::size_t RowBytes(const Tensor& tensor) {
   return static_cast<std::size_t>(tensor.strides[0]) *
@@ -68,7 +71,7 @@ Tensor ShapeOf(const Tensor& tensor) {
 }  // namespace
 
 FusedCase::FusedCase(std::vector<const CaseImage*> members)
-    : members_(std::move(members)) {
+    : serial_(next_serial++), members_(std::move(members)) {
   const CaseImage& first = *members_[0];
   shape_.source = first.source;
   shape_.launch = first.launch;
@@ -93,36 +96,47 @@ FusedCase::FusedCase(std::vector<const CaseImage*> members)
     StepImage& step = shape_.steps.emplace_back();
     step.kernel = of_first.kernel;
     step.step = of_first.step;
-    tensors_[number].resize(of_first.tensors.size());
-    for (std::size_t at = 0; at < of_first.tensors.size(); ++at) {
-      step.tensors.push_back(ShapeOf(of_first.tensors[at]));
-      Stack(number, at);
+    for (const Tensor& tensor : of_first.tensors) {
+      step.tensors.push_back(ShapeOf(tensor));
+      tensors_[number].push_back(
+          {.first_row = std::vector<std::int64_t>(members_.size(), 0),
+           .row_bytes = RowBytes(tensor),
+           .size = IsShared(tensor) ? tensor.bytes.size() : 0});
     }
   }
+  Stack();
 }
 
 // Rows of all members end to end.
-void FusedCase::Stack(std::size_t number, std::size_t at) {
-  Tensor& tensor = shape_.steps[number].tensors[at];
-  Stacked& stacked = tensors_[number][at];
-  stacked.row_bytes = RowBytes(tensor);
-  stacked.first_row.assign(members_.size(), 0);
-  if (IsShared(tensor)) {
-    stacked.size = members_[0]->steps[number].tensors[at].bytes.size();
-    return;
-  }
-  const bool has_end = HasEnd(members_[0]->steps[number], tensor);
-  std::int64_t rows = 0;
-  for (std::size_t m = 0; m < members_.size(); ++m) {
-    const Tensor& part = members_[m]->steps[number].tensors[at];
-    stacked.first_row[m] = rows;
-    if (!part.bytes.empty()) {
-      stacked.size = static_cast<std::size_t>(rows) * stacked.row_bytes +
-                     part.bytes.size();
+void FusedCase::Stack() {
+  for (std::size_t number = 0; number < tensors_.size(); ++number) {
+    std::vector<std::int64_t> rows(tensors_[number].size(), 0);
+    std::vector<char> has_end;
+    std::vector<char> shared;
+    for (const Tensor& tensor : members_[0]->steps[number].tensors) {
+      has_end.push_back(HasEnd(members_[0]->steps[number], tensor) ? 1 : 0);
+      shared.push_back(IsShared(tensor) ? 1 : 0);
     }
-    rows += part.shape[0] - (has_end ? 1 : 0);
+    // Member by member: what is known of one lies together.
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      const std::vector<Tensor>& parts = members_[m]->steps[number].tensors;
+      for (std::size_t at = 0; at < rows.size(); ++at) {
+        if (shared[at] != 0) continue;
+        Stacked& stacked = tensors_[number][at];
+        stacked.first_row[m] = rows[at];
+        if (!parts[at].bytes.empty()) {
+          stacked.size =
+              static_cast<std::size_t>(rows[at]) * stacked.row_bytes +
+              parts[at].bytes.size();
+        }
+        rows[at] += parts[at].shape[0] - has_end[at];
+      }
+    }
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+      if (shared[at] != 0) continue;
+      shape_.steps[number].tensors[at].shape[0] = rows[at] + has_end[at];
+    }
   }
-  tensor.shape[0] = rows + (has_end ? 1 : 0);
 }
 
 FusedCase::Place FusedCase::PagesOf(std::size_t m) const {

@@ -37,6 +37,10 @@ namespace mlafuzz {
 absl::StatusOr<std::string> FuseKey(const Contracts& contracts,
                                     const CaseImage& image);
 
+// Why no case that calls the kernel may share a call, whatever it is like: a
+// rule of its contract. Null: some may.
+const char* WhyNoneShares(const Contract& contract, Kernel kernel);
+
 // What a fused case may grow to. Slots and rows are numbered in 32 bits.
 inline constexpr std::int64_t kMostFusedSlots = std::int64_t{1} << 30;
 inline constexpr std::int64_t kMostFusedRows = std::int64_t{1} << 30;
@@ -46,8 +50,12 @@ class FusedCase {
   // At least one member, all of one FuseKey; slots and rows of each tensor
   // within the limits above together. Members must outlive this.
   explicit FusedCase(std::vector<const CaseImage*> members);
+  FusedCase(const FusedCase&) = delete;
+  FusedCase& operator=(const FusedCase&) = delete;
 
   const std::vector<const CaseImage*>& members() const { return members_; }
+  // Of no other one in this process, whatever lay at this address before.
+  std::uint64_t serial() const { return serial_; }
 
   // The call without a byte: what its pool and tensors are told to be. `source`
   // is the first member's, whose schedule is the call's.
@@ -77,6 +85,11 @@ class FusedCase {
   };
   Place PagesOf(std::size_t m) const;
   Place RowsOf(std::size_t number, std::size_t at, std::size_t m) const;
+  // Number of the member's first row among a tensor's.
+  std::int64_t FirstRow(std::size_t number, std::size_t at,
+                        std::size_t m) const {
+    return tensors_[number][at].first_row[m];
+  }
   // No byte of an output changed that is no member's. `bytes`, tensor_size() of
   // them, are what the call left.
   bool GapsAreWhole(std::size_t number, std::size_t at,
@@ -99,7 +112,7 @@ class FusedCase {
     std::size_t row_bytes = 0;
     std::size_t size = 0;
   };
-  void Stack(std::size_t number, std::size_t at);
+  void Stack();
   // Member `m`'s bytes of a tensor, and the gap behind them.
   void LayRows(std::size_t number, std::size_t at, std::size_t m,
                std::uint8_t* data) const;
@@ -109,6 +122,7 @@ class FusedCase {
   // What member `m` left.
   Observation Part(const Observation& fused, std::size_t m) const;
 
+  std::uint64_t serial_;
   std::vector<const CaseImage*> members_;
   CaseImage shape_;
   std::vector<std::int64_t> first_page_;  // by member

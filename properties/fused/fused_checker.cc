@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 #include "oracle/judge.h"
 #include "properties/fused/for_each.h"
+#include "properties/fused/judge_twice.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -17,14 +21,19 @@ namespace {
 // Cases that run alone at once, between two signs of life: few at first, since
 // each may end its process, a few times over.
 constexpr std::size_t kFirstAlone = 8;
-constexpr std::size_t kAloneAtOnce = 64;
+constexpr std::size_t kAloneAtOnce = 256;
 // After so many of them in one Check() the rest has to wait: each takes a few
 // fresh processes to confirm, seconds on a GPU.
 constexpr int kMostDeaths = 2;
 // The first size at which kernels are known to dispatch otherwise; then its
 // doubles.
 constexpr std::int64_t kFirstThreshold = 64;
+// Of cases that are judged among others, one in so many runs alone at least,
+// whatever is drawn.
+constexpr std::uint64_t kLeastAlone = 20;
 constexpr char kFused[] = "fused";
+// Cases of a shared call that a thread judges at a time.
+constexpr std::size_t kPiece = 16;
 
 using Clock = std::chrono::steady_clock;
 
@@ -70,27 +79,26 @@ class Batch {
  public:
   Batch(CaseChecker& checker, const TargetSet& targets, Executor& executor,
         const FusedOptions& options, FusedCounts& counts,
-        std::vector<CaseImage> images, const std::vector<char>& alone,
-        std::vector<FusedResult>& results)
+        std::vector<FusedInput> inputs, std::vector<FusedResult>& results)
       : checker_(checker),
         targets_(targets),
         executor_(executor),
         options_(options),
         counts_(counts),
         contracts_(checker.contracts()),
-        images_(std::move(images)),
-        only_alone_(alone),
+        inputs_(std::move(inputs)),
         results_(results),
-        states_(images_.size()) {
+        states_(inputs_.size()) {
+    if (options_.lent != nullptr) options_.lent->KeepAll(options_.judge_twice);
     results_.clear();
-    results_.resize(images_.size());
+    results_.resize(inputs_.size());
   }
 
   absl::Status Run() {
     std::vector<std::size_t> alone;
-    for (std::vector<std::size_t>& call : Calls(&alone)) {
-      if (absl::Status s = RunCall(std::move(call), &alone); !s.ok()) return s;
-    }
+    if (absl::Status s = RunCalls(Calls(&alone), &alone); !s.ok()) return s;
+    // In their own order: what is found first is what came first.
+    std::sort(alone.begin(), alone.end());
     if (absl::Status s = RunAlone(std::move(alone)); !s.ok()) return s;
     // Who is wrong among others alone may suffer from one of them.
     std::vector<std::size_t> rest;
@@ -104,10 +112,10 @@ class Batch {
     for (const Call& call : calls_) {
       if (absl::Status s = Conclude(call); !s.ok()) return s;
     }
-    for (std::size_t i = 0; i < images_.size(); ++i) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
       // Of what ran alone, the image is there already.
       if (states_[i].ran_alone) continue;
-      results_[i].result.image = std::move(images_[i]);
+      results_[i].result.image = std::move(inputs_[i].image);
     }
     return absl::OkStatus();
   }
@@ -127,29 +135,20 @@ class Batch {
 
   // Calls of two cases or more; the others go to `alone`.
   std::vector<std::vector<std::size_t>> Calls(std::vector<std::size_t>* alone) {
-    std::vector<std::string> keys(images_.size());
-    {
-      Timer timer(counts_.lay_seconds);
-      ForEach(images_.size(), options_.threads, [&](std::size_t i) {
-        if (i < only_alone_.size() && only_alone_[i] != 0) return;
-        auto key = FuseKey(contracts_, images_[i]);
-        if (key.ok()) keys[i] = *std::move(key);
-      });
-    }
     struct Open {
       std::vector<std::size_t> members;
       std::int64_t bytes = 0;
     };
     std::map<std::string, Open> open;
     std::vector<std::vector<std::size_t>> calls;
-    for (std::size_t i = 0; i < images_.size(); ++i) {
-      if (keys[i].empty()) {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (inputs_[i].key.empty()) {
         alone->push_back(i);
         ++counts_.alone;
         continue;
       }
-      Open& call = open[keys[i]];
-      const std::int64_t bytes = FusedBytes(images_[i]);
+      Open& call = open[inputs_[i].key];
+      const std::int64_t bytes = FusedBytes(inputs_[i].image);
       if (!call.members.empty() &&
           (call.members.size() >= options_.most_cases ||
            call.bytes + bytes > options_.most_bytes)) {
@@ -171,38 +170,103 @@ class Batch {
     return calls;
   }
 
-  absl::Status RunCall(std::vector<std::size_t> members,
-                       std::vector<std::size_t>* alone) {
-    options_.progress();
+  absl::Status RunCalls(std::vector<std::vector<std::size_t>> calls,
+                        std::vector<std::size_t>* alone) {
+    for (std::vector<std::size_t>& members : calls) Open(std::move(members));
+    std::vector<std::unique_ptr<FusedCase>> fused(calls_.size());
+    {
+      Timer timer(counts_.lay_seconds);
+      ForEach(
+          fused.size(), options_.threads,
+          [&](std::size_t c) {
+            std::vector<const CaseImage*> images;
+            for (const std::size_t i : calls_[c].members) {
+              images.push_back(&inputs_[i].image);
+            }
+            fused[c] = std::make_unique<FusedCase>(std::move(images));
+          },
+          1);
+    }
+    std::vector<LentCalls::Result> lent;
+    if (options_.lent != nullptr) {
+      Timer timer(counts_.run_seconds);
+      auto results = options_.lent->RunAll(fused, contracts_, options_.threads,
+                                           options_.progress);
+      if (!results.ok()) return results.status();
+      lent = *std::move(results);
+    }
+    for (std::size_t c = 0; c < calls_.size(); ++c) {
+      options_.progress();
+      if (absl::Status s = Finish(calls_[c], *fused[c],
+                                  lent.empty() ? nullptr : &lent[c], alone);
+          !s.ok()) {
+        return s;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Open(std::vector<std::size_t> members) {
     Call& call = calls_.emplace_back();
     call.members = std::move(members);
     ++counts_.calls;
     counts_.fused += call.members.size();
-    for (const StepImage& step : images_[call.members[0]].steps) {
-      counts_.shared[static_cast<std::size_t>(step.kernel)] +=
-          call.members.size() - 1;
-    }
-    std::vector<const CaseImage*> images;
-    for (const std::size_t i : call.members) images.push_back(&images_[i]);
+    CountShared(call, 1);
     for (const std::size_t i : call.members) {
       results_[i].together = call.members.size();
     }
-    const FusedCase fused(std::move(images));
+  }
+
+  // Calls that were not made, since the members' were made with one.
+  void CountShared(const Call& call, int sign) {
+    const std::uint64_t others = call.members.size() - 1;
+    for (const StepImage& step : inputs_[call.members[0]].image.steps) {
+      std::uint64_t& shared =
+          counts_.shared[static_cast<std::size_t>(step.kernel)];
+      shared = sign > 0 ? shared + others : shared - others;
+    }
+  }
+
+  void LeaveUntold(Call& call, std::string why,
+                   std::vector<std::size_t>* alone) {
+    ++counts_.untold;
+    CountShared(call, -1);
+    Log(absl::StrCat("a call of ", call.members.size(),
+                     " cases, each of which now runs alone: ", why));
+    call.untold = std::move(why);
+    alone->insert(alone->end(), call.members.begin(), call.members.end());
+  }
+
+  // What is said of a call's members. `lent`: how it went on lent memory; null:
+  // it was not made.
+  absl::Status Finish(Call& call, const FusedCase& fused,
+                      LentCalls::Result* lent,
+                      std::vector<std::size_t>* alone) {
     absl::StatusOr<std::vector<Observation>> seen =
         absl::UnknownError("not made");
     bool made = false;
-    bool refused = false;
-    if (options_.lent != nullptr) {
-      Timer timer(counts_.run_seconds);
-      auto lent = options_.lent->Run(fused, contracts_, options_.threads);
-      if (!lent.ok()) return lent.status();
+    if (lent != nullptr) {
       made = lent->why_not.empty();
+      if (!lent->unstable.empty()) {
+        LeaveUntold(call, std::move(lent->unstable), alone);
+        return absl::OkStatus();
+      }
+      if (!made) {
+        Log(absl::StrCat("a call of ", call.members.size(),
+                         " cases on lent memory: ", lent->why_not));
+      }
       if (lent->as_expected) {
+        if (options_.judge_twice) {
+          absl::Status s =
+              JudgeTwice(fused, contracts_, *lent, options_.threads);
+          if (!s.ok()) return s;
+        }
         for (std::size_t m = 0; m < call.members.size(); ++m) {
           CaseResult& result = results_[call.members[m]].result;
           result.observation = std::move(lent->observations[m]);
-          result.checks = std::move(lent->checks[m]);
-          result.pools_left_out = lent->pools_left_out;
+          result.observation.steps.resize(fused.shape().steps.size());
+          result.checks = lent->ChecksOf(m);
+          result.left_out = lent->left_out;
         }
         counts_.lent += call.members.size();
         DrawReruns(call, alone);
@@ -228,28 +292,40 @@ class Batch {
       Timer timer(counts_.lay_seconds);
       seen = fused.Split(observations.at(0), options_.threads);
       for (const StepObservation& step : observations[0].steps) {
-        refused |= step.status == CallStatus::kRefused ||
-                   step.status == CallStatus::kNotImplemented;
+        call.refused |= step.status == CallStatus::kRefused ||
+                        step.status == CallStatus::kNotImplemented;
       }
     }
     if (!seen.ok()) {
-      ++counts_.untold;
-      call.untold = std::string(seen.status().message());
-      call.refused = refused;
-      alone->insert(alone->end(), call.members.begin(), call.members.end());
+      LeaveUntold(call, std::string(seen.status().message()), alone);
       return absl::OkStatus();
     }
     {
       Timer timer(counts_.judge_seconds);
-      ForEach(call.members.size(), options_.threads, [&](std::size_t m) {
-        CaseResult& result = results_[call.members[m]].result;
-        result.observation = std::move((*seen)[m]);
-        result.checks =
-            Judge(contracts_, images_[call.members[m]], result.observation);
-      });
+      ForEach(
+          call.members.size(), options_.threads,
+          [&](std::size_t m) {
+            CaseResult& result = results_[call.members[m]].result;
+            result.observation = std::move((*seen)[m]);
+            result.checks = Judge(contracts_, inputs_[call.members[m]].image,
+                                  result.observation);
+          },
+          kPiece);
     }
     DrawReruns(call, alone);
     return absl::OkStatus();
+  }
+
+  // How calls ended that told nothing, for who asks: campaigns keep little of
+  // what their engines say.
+  void Log(const std::string& line) const {
+    options_.log(line);
+    const char* const path = std::getenv("MLAFUZZ_FUSED_LOG");
+    if (path == nullptr) return;
+    std::FILE* const file = std::fopen(path, "a");
+    if (file == nullptr) return;
+    std::fprintf(file, "%s\n", line.c_str());
+    std::fclose(file);
   }
 
   // Who of a judged call runs alone, too.
@@ -257,12 +333,14 @@ class Batch {
     std::int64_t rows = 0;
     std::int64_t threshold = kFirstThreshold;
     for (const std::size_t i : call.members) {
-      rows += FusedRows(images_[i]);
+      rows += FusedRows(inputs_[i].image);
       bool again = rows >= threshold;
       while (rows >= threshold) threshold *= 2;
       // Upper bits: relations are drawn from others.
-      again |=
-          (CaseHash(*images_[i].source) >> 24) % options_.alone_one_in == 0;
+      again |= (inputs_[i].hash >> 24) % options_.alone_one_in == 0;
+      ++counts_.judged;
+      again |= counts_.drawn * kLeastAlone < counts_.judged;
+      if (again) ++counts_.drawn;
       State& state = states_[i];
       state.failed_fused = AnyFails(results_[i].result.checks);
       if (again || state.failed_fused) alone->push_back(i);
@@ -284,12 +362,12 @@ class Batch {
       std::vector<CaseImage> images;
       std::vector<CheckOptions> options;
       for (std::size_t k = at; k < end; ++k) {
-        options.push_back(options_.relations(*images_[places[k]].source));
-        images.push_back(std::move(images_[places[k]]));
+        options.push_back(options_.relations(*inputs_[places[k]].image.source));
+        images.push_back(std::move(inputs_[places[k]].image));
       }
       std::vector<CaseResult> checked;
-      if (absl::Status s =
-              checker_.CheckImages(std::move(images), options, &checked);
+      if (absl::Status s = checker_.CheckImages(std::move(images), options,
+                                                &checked, options_.threads);
           !s.ok()) {
         return s;
       }
@@ -299,6 +377,8 @@ class Batch {
         state.fused = std::move(result.result.checks);
         state.ran_alone = true;
         result.rerun = result.together > 1;
+        // A call that told nothing counts once, and not for each.
+        result.judged_twice = result.rerun && !state.fused.empty();
         if (result.rerun) ++counts_.rerun;
         result.result = std::move(checked[k - at]);
         if (EndsProcess(result.result.observation)) ++deaths_;
@@ -386,9 +466,9 @@ class Batch {
           !r.applies(targets_, contracts_, result.image)) {
         continue;
       }
-      if (absl::Status s = r.run(
-              targets_, executor_, contracts_, result.image, result.observation,
-              CaseHash(*result.image.source), &result.checks);
+      if (absl::Status s =
+              r.run(targets_, executor_, contracts_, result.image,
+                    result.observation, inputs_[i].hash, &result.checks);
           !s.ok()) {
         return s;
       }
@@ -427,8 +507,7 @@ class Batch {
   const FusedOptions& options_;
   FusedCounts& counts_;
   const Contracts contracts_;
-  std::vector<CaseImage> images_;
-  const std::vector<char>& only_alone_;
+  std::vector<FusedInput> inputs_;
   int deaths_ = 0;
   std::vector<FusedResult>& results_;
   std::vector<State> states_;
@@ -437,12 +516,27 @@ class Batch {
 
 }  // namespace
 
+absl::Status FusedChecker::Check(std::vector<FusedInput> inputs,
+                                 std::vector<FusedResult>* results) {
+  return Batch(checker_, targets_, executor_, options_, counts_,
+               std::move(inputs), *results)
+      .Run();
+}
+
 absl::Status FusedChecker::Check(std::vector<CaseImage> images,
                                  std::vector<FusedResult>* results,
                                  const std::vector<char>& alone) {
-  return Batch(checker_, targets_, executor_, options_, counts_,
-               std::move(images), alone, *results)
-      .Run();
+  std::vector<FusedInput> inputs(images.size());
+  const Contracts contracts = checker_.contracts();
+  ForEach(images.size(), options_.threads, [&](std::size_t i) {
+    FusedInput& input = inputs[i];
+    input.image = std::move(images[i]);
+    input.hash = CaseHash(*input.image.source);
+    if (i < alone.size() && alone[i] != 0) return;
+    auto key = FuseKey(contracts, input.image);
+    if (key.ok()) input.key = *std::move(key);
+  });
+  return Check(std::move(inputs), results);
 }
 
 }  // namespace mlafuzz

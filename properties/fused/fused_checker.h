@@ -22,11 +22,17 @@ struct FusedOptions {
   std::size_t most_cases = 4096;                     // a call
   std::int64_t most_bytes = std::int64_t{64} << 20;  // a call, pool and tensors
   // One in so many of the fused cases is run alone, too: drawn from the case.
-  std::uint64_t alone_one_in = 16;
-  int threads = 1;  // that judge
+  std::uint64_t alone_one_in = 18;
+  int threads = 1;  // that lay out, judge and take apart
   // Calls on memory that is lent to a GPU; null: bytes travel to the runner and
   // back.
   LentCalls* lent = nullptr;
+  // What the device passes is judged by the host, too: Check() is not OK where
+  // the two differ in anything.
+  bool judge_twice = false;
+  // A call that was not judged on lent memory, or whose members could not be
+  // told, and why.
+  std::function<void(const std::string&)> log = [](const std::string&) {};
   // Relations of cases that run alone.
   std::function<CheckOptions(const Case&)> relations = [](const Case&) {
     return CheckOptions();
@@ -40,6 +46,8 @@ struct FusedCounts {
   std::uint64_t calls = 0;       // that they shared
   std::uint64_t alone = 0;       // cases that may share none, or found nobody
   std::uint64_t rerun = 0;       // fused cases that ran alone, too
+  std::uint64_t judged = 0;      // of `fused`: by what their call left
+  std::uint64_t drawn = 0;       // of `judged`: to run alone, too
   std::uint64_t lent = 0;        // of `fused`: passed on lent memory
   std::uint64_t untold = 0;      // calls of which members could not be told
   std::uint64_t only_fused = 0;  // cases that fail among others alone: findings
@@ -52,10 +60,19 @@ struct FusedCounts {
   double alone_seconds = 0;  // of all that ran alone: run and judged
 };
 
+// A case, and what is known of it.
+struct FusedInput {
+  CaseImage image;
+  // FuseKey(); empty: it shares no call.
+  std::string key;
+  std::uint64_t hash = 0;  // CaseHash()
+};
+
 struct FusedResult {
   CaseResult result;
-  std::size_t together = 1;  // cases in the call that was judged
-  bool rerun = false;        // and then it ran alone, which `result` is of
+  std::size_t together = 1;   // cases in the call that was judged
+  bool rerun = false;         // and then it ran alone, which `result` is of
+  bool judged_twice = false;  // in both
   // Not judged: too many others ended their process. `result` has the image
   // alone; to be checked again.
   bool postponed = false;
@@ -84,10 +101,13 @@ class FusedChecker {
         executor_(executor),
         options_(std::move(options)) {}
 
-  // One result an image, in their order. Not OK if the executor cannot go on.
-  // Cases for which `alone` is set share no call; empty: all may. A case that
-  // ends its process takes seconds: after a few of them what is left to run
-  // alone is postponed, so that findings need not wait for it.
+  // One result an input, in their order. Not OK if the executor cannot go on. A
+  // case that ends its process takes seconds: after a few of them what is left
+  // to run alone is postponed, so that findings need not wait for it.
+  absl::Status Check(std::vector<FusedInput> inputs,
+                     std::vector<FusedResult>* results);
+  // Of cases of which nothing is known. Those for which `alone` is set share no
+  // call; empty: all may.
   absl::Status Check(std::vector<CaseImage> images,
                      std::vector<FusedResult>* results,
                      const std::vector<char>& alone = {});

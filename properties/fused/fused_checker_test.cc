@@ -78,9 +78,9 @@ class Cases {
     for (int i = 0; i < templates; ++i) {
       Choices choices(seed + static_cast<std::uint64_t>(i));
       Case c = GenerateCase(choices, options);
-      for (Case& s :
-           MakeSiblings(contracts, c, siblings, choices, options).cases) {
-        Add(std::move(s));
+      for (Sibling& s :
+           MakeSiblings(contracts, c, siblings, choices, options)) {
+        Add(std::move(*s.c));
       }
       Add(std::move(c));
     }
@@ -466,6 +466,35 @@ TEST(FusedChecker, ThreadsSayTheSame) {
     }
   }
   EXPECT_EQ(said[0], said[1]);
+}
+
+// What a contract alone forbids is said of no case in particular.
+TEST(WhyNoneShares, ADecodeOfNoSplitsAndAGatherOfSharedRows) {
+  const TargetSet set = SetOf("builtin");
+  for (const Kernel kernel : kAllKernels) {
+    EXPECT_EQ(WhyNoneShares(set.For(kernel)->contract(), kernel), nullptr);
+  }
+  Contract contract = set.For(Kernel::kDecode)->contract();
+  contract.mutable_arithmetic()->clear_blocks_per_split();
+  const char* why = WhyNoneShares(contract, Kernel::kDecode);
+  ASSERT_NE(why, nullptr);
+  EXPECT_NE(std::string(why).find("arithmetic.blocks_per_split"),
+            std::string::npos);
+  EXPECT_EQ(WhyNoneShares(contract, Kernel::kWriter), nullptr);
+  contract.mutable_gather()->set_page_tasks(GatherContract::ROWS_ONLY);
+  EXPECT_NE(WhyNoneShares(contract, Kernel::kGather), nullptr);
+  // It is why no case has a key.
+  Contracts contracts = CaseChecker(set, *MakeHostExecutor()).contracts();
+  contracts[static_cast<std::size_t>(Kernel::kDecode)] = &contract;
+  GeneratorOptions options = {
+      .writer = false, .gather = false, .convert = false, .decode = true};
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, options);
+    const auto image = BuildImage(c);
+    ASSERT_TRUE(image.ok()) << image.status();
+    EXPECT_FALSE(FuseKey(contracts, *image).ok());
+  }
 }
 
 }  // namespace

@@ -1,148 +1,24 @@
 #include "properties/fused/lent_calls.h"
 
-#include <stdlib.h>
-#include <sys/mman.h>
-
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "corpus/codec.h"
-#include "fuzz/mutator/siblings.h"
 #include "gtest/gtest.h"
-#include "kernels/call_args.h"
-#include "kernels/executor.h"
-#include "oracle/validity.h"
-#include "properties/checker.h"
-#include "properties/generate.h"
+#include "properties/fused/judge_twice.h"
+#include "properties/fused/lent_layout.h"
+#include "properties/fused/testing/fake_runner.h"
+#include "properties/fused/testing/families.h"
 
 // On memory that properties/fused/testing/host_lender.cc lends: what is lent,
 // and what is made of it, is the same on a GPU.
 namespace mlafuzz {
 namespace {
-
-constexpr std::uint64_t kLent = std::uint64_t{64} << 20;
-
-// Makes the calls in this process, on the lent memory, as a runner would.
-class FakeRunner : public ForeignExecutor {
- public:
-  ~FakeRunner() override {
-    if (memory_ != nullptr) munmap(memory_, bytes_);
-  }
-
-  absl::Status Run(const TargetSet& targets, absl::Span<const CaseImage> images,
-                   std::vector<Observation>* observations) override {
-    return host_->Run(targets, images, observations);
-  }
-  const std::array<std::uint64_t, kAllKernels.size()>& executions()
-      const override {
-    return host_->executions();
-  }
-  RunnerCounts counts() const override { return {}; }
-
-  void Lend(const LentMemory& memory, int /*device*/) override {
-    bytes_ = memory.bytes();
-    memory_ =
-        static_cast<std::uint8_t*>(mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                                        MAP_SHARED, memory.descriptor(), 0));
-    ASSERT_NE(memory_, MAP_FAILED);
-  }
-
-  absl::Status CallLent(const TargetSet& targets, const LentCall& call,
-                        CallEnd* end) override {
-    const StepImage& step = call.image->steps[call.step];
-    std::vector<std::uint8_t*> data;
-    for (const LentCall::Place& place : call.tensors) {
-      data.push_back(memory_ + place.begin);
-    }
-    const CallResult result =
-        CallArgs(call.image->pool,
-                 memory_ + call.pool.begin + call.image->pool.offset, step,
-                 data, {kDLCPU, 0})
-            .Call(targets.For(step.kernel), {});
-    *end = {result.status, result.message};
-    if (after != nullptr) after(memory_, call);
-    return absl::OkStatus();
-  }
-
-  // What else happens to the lent memory.
-  std::function<void(std::uint8_t*, const LentCall&)> after;
-
- private:
-  std::unique_ptr<Executor> host_ = MakeHostExecutor();
-  std::uint8_t* memory_ = nullptr;
-  std::uint64_t bytes_ = 0;
-};
-
-struct Lent {
-  explicit Lent(const std::string& name) {
-    auto set = MakeTargetSet(name);
-    EXPECT_TRUE(set.ok()) << set.status();
-    targets = *std::move(set);
-    setenv("MLAFUZZ_CUDA_LENDER", "properties/fused/testing/host_lender.so", 1);
-    auto memory = LentMemory::Create(0, kLent);
-    EXPECT_TRUE(memory.ok()) << memory.status();
-    runner.Lend(**memory, 0);
-    calls = std::make_unique<LentCalls>(targets, runner, *std::move(memory));
-  }
-  Contracts contracts() { return CaseChecker(targets, runner).contracts(); }
-
-  TargetSet targets;
-  FakeRunner runner;
-  std::unique_ptr<LentCalls> calls;
-};
-
-// Cases by what may share a call.
-class Families {
- public:
-  Families(const Contracts& contracts, GeneratorOptions options,
-           int templates) {
-    for (int i = 0; i < templates; ++i) {
-      Choices choices(1 + static_cast<std::uint64_t>(i));
-      Case c = GenerateCase(choices, options);
-      for (Case& s : MakeSiblings(contracts, c, 7, choices, options).cases) {
-        Add(contracts, std::move(s));
-      }
-      Add(contracts, std::move(c));
-    }
-  }
-  std::vector<std::vector<const CaseImage*>> Calls() const {
-    std::vector<std::vector<const CaseImage*>> calls;
-    for (const auto& [key, members] : families_) {
-      if (members.size() > 1) calls.push_back(members);
-    }
-    return calls;
-  }
-
- private:
-  void Add(const Contracts& contracts, Case c) {
-    cases_.push_back(std::move(c));
-    auto image = BuildImage(cases_.back());
-    ASSERT_TRUE(image.ok()) << image.status();
-    const auto key = FuseKey(contracts, *image);
-    if (!key.ok()) return;
-    images_.push_back(*std::move(image));
-    families_[*key].push_back(&images_.back());
-  }
-
-  std::deque<Case> cases_;
-  std::deque<CaseImage> images_;
-  std::map<std::string, std::vector<const CaseImage*>> families_;
-};
-
-GeneratorOptions OptionsFor(const TargetSet& targets, Kernel kernel) {
-  GeneratorOptions options = {.writer = kernel == Kernel::kWriter,
-                              .gather = kernel == Kernel::kGather,
-                              .convert = kernel == Kernel::kConvert,
-                              .decode = kernel == Kernel::kDecode};
-  const Contract& contract = targets.For(kernel)->contract();
-  if (contract.layout() != LAYOUT_UNSPECIFIED) {
-    options.layout = contract.layout();
-  }
-  return options;
-}
 
 std::string Text(const std::vector<Check>& checks) {
   std::string text;
@@ -153,7 +29,7 @@ std::string Text(const std::vector<Check>& checks) {
   return text;
 }
 
-std::vector<Check> JudgedAlone(Lent& lent, const CaseImage& image) {
+std::vector<Check> JudgedAlone(LentOnHost& lent, const CaseImage& image) {
   std::vector<Observation> seen;
   EXPECT_TRUE(lent.runner.Run(lent.targets, {&image, 1}, &seen).ok());
   return Judge(lent.contracts(), image, seen.at(0));
@@ -164,10 +40,11 @@ std::vector<Check> JudgedAlone(Lent& lent, const CaseImage& image) {
 TEST(LentCalls, SayWhatTheHostSays) {
   int made = 0;
   int by_rows = 0;
+  std::uint64_t decodes = 0;
   for (const char* name :
        {"builtin", "builtin:pow2", "builtin:nope-row", "builtin:dsv4",
         "builtin:dsv4_1", "builtin:indexer"}) {
-    Lent lent(name);
+    LentOnHost lent(name);
     for (const Kernel kernel : kAllKernels) {
       if (lent.targets.For(kernel) == nullptr ||
           !lent.targets.For(kernel)->Implements(kernel)) {
@@ -183,18 +60,19 @@ TEST(LentCalls, SayWhatTheHostSays) {
         if (!result->why_not.empty()) continue;
         ASSERT_TRUE(result->as_expected) << name << " " << KernelName(kernel);
         for (std::size_t m = 0; m < members.size(); ++m) {
-          ASSERT_EQ(Text(result->checks[m]),
+          ASSERT_EQ(Text(result->ChecksOf(m)),
                     Text(JudgedAlone(lent, *members[m])))
               << name << "\n"
               << FormatCaseText(*members[m]->source);
-          if (result->pools_left_out) {
+          if (result->left_out) {
             std::vector<Observation> alone;
             ASSERT_TRUE(
                 lent.runner.Run(lent.targets, {members[m], 1}, &alone).ok());
             Observation seen = result->observations[m];
-            FillPools(lent.contracts(), *members[m], &seen);
+            FillLeftOut(lent.contracts(), *members[m], &seen);
             for (std::size_t step = 0; step < seen.steps.size(); ++step) {
               ASSERT_EQ(seen.steps[step].pool, alone[0].steps[step].pool);
+              ASSERT_EQ(seen.steps[step].outputs, alone[0].steps[step].outputs);
             }
             ++by_rows;
           }
@@ -202,9 +80,11 @@ TEST(LentCalls, SayWhatTheHostSays) {
         }
       }
     }
+    decodes += lent.calls->decodes_passed();
   }
   EXPECT_GT(made, 1000);
   EXPECT_GT(by_rows, 300);
+  EXPECT_GT(decodes, 100u);
 }
 
 // Wrong ones: what comes back is what each case's own bytes say.
@@ -215,7 +95,7 @@ TEST(LentCalls, WrongBytesComeBack) {
            {"mutant:index-zero-for-invalid", Kernel::kConvert},
            {"mutant:lse-wrong-base", Kernel::kDecode},
            {"mutant:dsv4-nan-kept", Kernel::kWriter}}) {
-    Lent lent(name);
+    LentOnHost lent(name);
     const Families families(lent.contracts(), OptionsFor(lent.targets, kernel),
                             kernel == Kernel::kDecode ? 15 : 60);
     int wrong = 0;
@@ -233,7 +113,7 @@ TEST(LentCalls, WrongBytesComeBack) {
       for (std::size_t m = 0; m < members.size(); ++m) {
         const std::vector<Check> alone = JudgedAlone(lent, *members[m]);
         const std::vector<Check> checks =
-            result->as_expected ? result->checks[m]
+            result->as_expected ? result->ChecksOf(m)
                                 : Judge(lent.contracts(), *members[m], seen[m]);
         ASSERT_EQ(Text(checks), Text(alone)) << name;
         for (const Check& check : alone) wrong += IsFailure(check.verdict);
@@ -260,7 +140,7 @@ std::vector<Case> OneTokens(int count) {
 
 // Bytes that are no tensor's, and those of an input.
 TEST(LentCalls, HarmBesideTensorsIsSeen) {
-  Lent lent("builtin");
+  LentOnHost lent("builtin");
   const std::vector<Case> cases = OneTokens(20);
   std::vector<CaseImage> images;
   std::vector<const CaseImage*> members;
@@ -297,10 +177,45 @@ TEST(LentCalls, HarmBesideTensorsIsSeen) {
   EXPECT_TRUE(result->as_expected);
 }
 
+// The next call is laid beside this one; another than was announced, or none,
+// is laid when it comes.
+TEST(LentCalls, TheNextCallIsLaidAhead) {
+  LentOnHost lent("builtin");
+  const std::vector<Case> cases = OneTokens(24);
+  std::vector<CaseImage> images;
+  images.reserve(cases.size());
+  for (const Case& c : cases) images.push_back(*BuildImage(c));
+  const auto make = [&](std::size_t first, std::size_t count) {
+    std::vector<const CaseImage*> members;
+    for (std::size_t i = first; i < first + count; ++i) {
+      members.push_back(&images[i]);
+    }
+    return std::make_unique<const FusedCase>(std::move(members));
+  };
+  const auto passes = [&](const FusedCase& fused, const FusedCase* next) {
+    const auto result = lent.calls->Run(fused, lent.contracts(), 1, next);
+    return result.ok() && result->why_not.empty() && result->as_expected;
+  };
+  auto a = make(0, 8);
+  auto b = make(8, 16);
+  auto c = make(3, 5);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(passes(*a, b.get()));
+    EXPECT_TRUE(passes(*b, c.get()));
+    EXPECT_TRUE(passes(*c, a.get()));
+  }
+  EXPECT_TRUE(passes(*b, c.get()));
+  EXPECT_TRUE(passes(*a, nullptr));
+  EXPECT_TRUE(passes(*c, b.get()));
+  b.reset();
+  b = make(0, 16);  // may well lie where the announced one lay
+  EXPECT_TRUE(passes(*b, nullptr));
+}
+
 // So many requests that their tasks are found by warps, and some are empty.
 TEST(LentCalls, ManyRequestsShareAGather) {
   for (const char* name : {"builtin", "builtin:dsv4"}) {
-    Lent lent(name);
+    LentOnHost lent(name);
     std::deque<Case> cases;
     std::vector<CaseImage> images;
     std::vector<const CaseImage*> members;
@@ -335,8 +250,146 @@ TEST(LentCalls, ManyRequestsShareAGather) {
   }
 }
 
+std::vector<std::unique_ptr<FusedCase>> AsFused(
+    const std::vector<std::vector<const CaseImage*>>& calls) {
+  std::vector<std::unique_ptr<FusedCase>> fused;
+  for (const auto& members : calls) {
+    fused.push_back(std::make_unique<FusedCase>(members));
+  }
+  return fused;
+}
+
+std::string Text(const LentCalls::Result& result) {
+  std::string text = result.why_not + result.unstable +
+                     (result.as_expected ? "as expected\n" : "\n");
+  for (std::size_t m = 0; m < result.own_checks.size(); ++m) {
+    text += Text(result.ChecksOf(m));
+  }
+  for (const StepObservation& step : result.together.steps) {
+    text += std::to_string(step.status == CallStatus::kOk) +
+            std::to_string(step.strays.size());
+    for (const auto& output : step.outputs) {
+      text += std::string(output.begin(), output.end());
+    }
+    if (step.pool.has_value()) {
+      text += std::string(step.pool->begin(), step.pool->end());
+    }
+  }
+  return text;
+}
+
+// Right and wrong kernels: each call of an exchange has what it has by itself.
+// Right ones take few exchanges.
+TEST(LentCalls, ManyInOneExchangeAreAsEachByItself) {
+  for (const auto& [name, kernel] : std::multimap<std::string, Kernel>{
+           {"builtin", Kernel::kWriter},
+           {"builtin", Kernel::kGather},
+           {"builtin", Kernel::kConvert},
+           {"builtin", Kernel::kDecode},
+           {"mutant:gather-bf16-scale", Kernel::kGather},
+           {"mutant:amax-signed", Kernel::kWriter},
+           {"mutant:lse-wrong-base", Kernel::kDecode}}) {
+    LentOnHost lent(name);
+    const Families families(lent.contracts(), OptionsFor(lent.targets, kernel),
+                            kernel == Kernel::kDecode ? 15 : 40);
+    const auto calls = AsFused(families.Calls());
+    ASSERT_GT(calls.size(), 5u);
+    int alive = 0;
+    const auto all =
+        lent.calls->RunAll(calls, lent.contracts(), 3, [&alive] { ++alive; });
+    ASSERT_TRUE(all.ok()) << all.status();
+    EXPECT_GT(alive, 0);
+    const int exchanges = std::exchange(lent.runner.exchanges, 0);
+    for (std::size_t c = 0; c < calls.size(); ++c) {
+      const auto own = lent.calls->Run(*calls[c], lent.contracts(), 1);
+      ASSERT_TRUE(own.ok()) << own.status();
+      ASSERT_EQ(Text((*all)[c]), Text(*own)) << name << ", call " << c;
+    }
+    if (name == "builtin") EXPECT_LT(2 * exchanges, lent.runner.exchanges);
+  }
+}
+
+struct TokenCalls {
+  explicit TokenCalls(std::size_t count) : cases(OneTokens(8)) {
+    images.reserve(cases.size());
+    for (const Case& c : cases) images.push_back(*BuildImage(c));
+    for (std::size_t i = 0; i < count; ++i) {
+      calls.push_back(std::make_unique<FusedCase>(
+          std::vector<const CaseImage*>{&images[i % 8], &images[(i + 1) % 8]}));
+    }
+  }
+  std::vector<Case> cases;
+  std::vector<CaseImage> images;
+  std::vector<std::unique_ptr<FusedCase>> calls;
+};
+
+// What only an exchange of several shows is not lost, whoever did it.
+TEST(LentCalls, WhatOnlySeveralShowIsSaid) {
+  LentOnHost lent("builtin");
+  const TokenCalls some(6);
+  lent.runner.end = [](absl::Span<const LentCall> calls, std::uint8_t* memory,
+                       std::vector<CallEnd>*) {
+    if (calls.size() > 1) memory[calls[3].pool.begin + 7] ^= 1;
+  };
+  auto results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (std::size_t c = 0; c < 6; ++c) {
+    const LentCalls::Result& result = (*results)[c];
+    EXPECT_TRUE(result.as_expected);
+    EXPECT_EQ(result.unstable,
+              c == 3 ? "in one exchange with 5 other calls, and not by itself: "
+                       "it left bytes that are not as expected"
+                     : "");
+  }
+  lent.runner.end = [](absl::Span<const LentCall> calls, std::uint8_t*,
+                       std::vector<CallEnd>* ends) {
+    if (calls.size() > 1) (*ends)[2] = {CallStatus::kError, "too many"};
+  };
+  results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  EXPECT_NE((*results)[0].unstable.find("too many"), std::string::npos);
+  // A process that somebody killed says nothing of its calls.
+  lent.runner.end = [](absl::Span<const LentCall> calls, std::uint8_t*,
+                       std::vector<CallEnd>* ends) {
+    if (calls.size() > 1) (*ends)[2] = {CallStatus::kCrash, "killed"};
+  };
+  results = lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (const LentCalls::Result& result : *results) {
+    EXPECT_TRUE(result.as_expected);
+    EXPECT_EQ(result.unstable, "");
+  }
+}
+
+// One that harms another's memory, and ends its process where there is none:
+// nothing is said of the other.
+TEST(LentCalls, HarmToAnotherCallIsNoFaultOfIts) {
+  LentOnHost lent("builtin");
+  const TokenCalls some(6);
+  const Case* const second = some.calls[1]->shape().source;
+  lent.runner.end = [second](absl::Span<const LentCall> calls,
+                             std::uint8_t* memory, std::vector<CallEnd>* ends) {
+    for (const LentCall& call : calls) {
+      if (call.image->source != second) continue;
+      if (calls.size() > 1) {
+        memory[call.pool.begin + call.pool.size + 2 * LentLayout::kSlack] ^= 1;
+      } else {
+        (*ends)[0] = {CallStatus::kCrash, "an illegal address"};
+      }
+    }
+  };
+  const auto results =
+      lent.calls->RunAll(some.calls, lent.contracts(), 1, [] {});
+  ASSERT_TRUE(results.ok()) << results.status();
+  for (std::size_t c = 0; c < 6; ++c) {
+    EXPECT_EQ((*results)[c].unstable, "") << c;
+    EXPECT_EQ((*results)[c].as_expected, c != 1) << c;
+    EXPECT_EQ((*results)[c].why_not.empty(), c != 1) << c;
+  }
+}
+
 TEST(LentCalls, WhatDoesNotFitIsLeftToOthers) {
-  Lent lent("builtin");
+  LentOnHost lent("builtin");
   Case c = OneTokens(1)[0];
   c.mutable_pool()->set_pages(30000);
   const CaseImage image = *BuildImage(c);

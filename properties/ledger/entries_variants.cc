@@ -106,7 +106,7 @@ std::vector<LedgerEntry> VariantEntries() {
                           "vllm-project/vllm, its conversion before it knew "
                           "of a workspace")),
       OfWorkspace(NoRule(kIndex, "mutant:workspace-first-is-decode",
-                         {kConvert, kValidCount}, "",
+                         {kConvert, kValidCount}, "first-prefill-by-table",
                          "operator: comparison moved by one")),
       OfWorkspace(OneRule(kIndex, "mutant:workspace-unbounded",
                           {kConvert, kValidCount}, "convert.workspace",
@@ -117,7 +117,7 @@ std::vector<LedgerEntry> VariantEntries() {
                           "vllm-project/vllm, sparse_utils.py @02a26fa0: all "
                           "arithmetic is int32")),
       OfWorkspace(NoRule(kIndex, "mutant:workspace-slot-wraps-twice",
-                         {kConvert, kValidCount}, "",
+                         {kConvert, kValidCount}, "slot-wraps-then-checked",
                          "operator: check after the product")),
   };
 }

@@ -45,9 +45,22 @@ bool IsSplit(const Buffer& buffer) {
          buffer.strides(1) < buffer.shape(2);
 }
 
+// Whether the cache's rows are of 512 codes in four tiles, with scales behind
+// them: other rows, one scale's or those of pages with scales behind, have
+// other tiles and maybe rope among the 512.
+bool HasFourTiles(const Evidence& evidence) {
+  for (const Buffer& buffer : evidence.buffers()) {
+    if (buffer.name() != "cache" || buffer.shape_size() == 0) continue;
+    const std::int64_t bytes = buffer.shape(buffer.shape_size() - 1);
+    return !IsSplit(buffer) && (bytes == 656 || bytes == 528);
+  }
+  return true;
+}
+
 // Where a 656-byte row has what, or a page with scales behind its rows; else by
 // the columns of a dense row.
-std::vector<Part> PartsOf(const Buffer& buffer, std::int64_t row_bytes) {
+std::vector<Part> PartsOf(const Evidence& evidence, const Buffer& buffer,
+                          std::int64_t row_bytes) {
   std::vector<Part> parts;
   const auto tiles = [&](const char* words, std::int64_t bytes) {
     for (int tile = 0; tile < 4; ++tile) {
@@ -63,8 +76,9 @@ std::vector<Part> PartsOf(const Buffer& buffer, std::int64_t row_bytes) {
     tiles("codes of tile ", 1);
     parts.push_back({"scales", 512, 528, 'c'});
     parts.push_back({"rope or tail", 528, 656, 'd'});
-  } else if ((buffer.name() == "dst" && row_bytes == 1152) ||
-             (buffer.dtype() == "bf16" && row_bytes == 1024)) {
+  } else if (HasFourTiles(evidence) &&
+             ((buffer.name() == "dst" && row_bytes == 1152) ||
+              (buffer.dtype() == "bf16" && row_bytes == 1024))) {
     tiles("columns of tile ", 2);
     if (row_bytes == 1152) {
       parts.push_back({"rope columns", 1024, 1152, 'd'});
@@ -195,14 +209,14 @@ std::string LegendHtml(const std::vector<Kind>& kinds) {
 }
 
 // One row as a map: an element a cell, coloured by its part, or marked.
-std::string MapHtml(const Buffer& buffer, const Rows& rows,
-                    const std::string& name,
+std::string MapHtml(const Evidence& evidence, const Buffer& buffer,
+                    const Rows& rows, const std::string& name,
                     const std::vector<WrongRun>& runs) {
   const int element = rows.element();
   const std::int64_t cells = rows.bytes() / element;
   if (cells > kMostCells) return "";
   std::string map(static_cast<std::size_t>(cells), 'z');
-  for (const Part& part : PartsOf(buffer, rows.bytes())) {
+  for (const Part& part : PartsOf(evidence, buffer, rows.bytes())) {
     std::fill(map.begin() + part.begin / element,
               map.begin() + std::min(part.end / element, cells), part.kind);
   }
@@ -270,11 +284,11 @@ std::string BufferHtml(const Evidence& evidence, const Buffer& buffer) {
   }
   std::string html;
   for (std::size_t i = 0; i < names.size() && i < kMostMaps; ++i) {
-    html += MapHtml(buffer, rows, names[i], runs);
+    html += MapHtml(evidence, buffer, rows, names[i], runs);
   }
   if (!html.empty()) {
     std::vector<Kind> kinds = {{'x', "wrong"}};
-    for (const Part& part : PartsOf(buffer, rows.bytes())) {
+    for (const Part& part : PartsOf(evidence, buffer, rows.bytes())) {
       kinds.push_back({part.kind, part.name});
     }
     html += LegendHtml(kinds);
@@ -358,7 +372,7 @@ std::vector<WrongRun> ToElements(const Rows& rows,
 std::vector<WrongRun> WrongRuns(const Evidence& evidence,
                                 const Buffer& buffer) {
   const Rows rows(buffer);
-  const std::vector<Part> parts = PartsOf(buffer, rows.bytes());
+  const std::vector<Part> parts = PartsOf(evidence, buffer, rows.bytes());
   std::vector<WrongRun> runs;
   for (const Evidence::Range& range : buffer.wrong()) {
     for (std::int64_t at = range.begin(); at < range.end();) {

@@ -58,6 +58,41 @@ TEST(WrongRuns, AreCutAtParts) {
   EXPECT_NE(html.find("01 \u00d7 128"), std::string::npos);
 }
 
+// The output of a gather has the parts of the rows that it was gathered from:
+// one scale has no tiles, and of a page with scales behind its rows the last 64
+// of 512 columns are rope.
+TEST(WrongRuns, OfADenseRowGoByTheCache) {
+  const struct {
+    int row;
+    int row_stride;
+    int columns;
+    const char* part;
+  } kCases[] = {{656, 656, 576, "columns of tile 0"},
+                {528, 528, 512, "columns of tile 0"},
+                {576, 576, 576, "elements"},
+                {584, 576, 512, "elements"}};
+  for (const auto& one : kCases) {
+    Evidence evidence;
+    Evidence::Buffer& cache = *evidence.add_buffers();
+    cache.set_name("cache");
+    cache.set_dtype("u8");
+    for (const int size : {1, 1, one.row}) cache.add_shape(size);
+    for (const int stride : {one.row, one.row_stride, 1}) {
+      cache.add_strides(stride);
+    }
+    Evidence::Buffer& dst = *evidence.add_buffers();
+    dst.set_name("dst");
+    dst.set_dtype("bf16");
+    for (const int size : {1, one.columns}) dst.add_shape(size);
+    for (const int stride : {one.columns, 1}) dst.add_strides(stride);
+    dst.set_before(std::string(2 * one.columns, '\1'));
+    AddWrong(dst, 0, 2);
+    const std::vector<WrongRun> runs = WrongRuns(evidence, dst);
+    ASSERT_EQ(runs.size(), 1u) << one.row;
+    EXPECT_EQ(runs[0].part, one.part) << one.row;
+  }
+}
+
 // Two pages of two tokens: 128 codes each, then 4 bytes of scale each, and 8
 // bytes up to the next page.
 TEST(WrongRuns, AreOfPagesWhereScalesStandBehindTheirRows) {

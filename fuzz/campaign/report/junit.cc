@@ -71,10 +71,8 @@ std::string JunitXml(const Json& report) {
                     Word(report, "error"), "\"/>\n    </testcase>\n");
   } else if (report.at("exit_code") == 3) {
     ++skipped;
-    absl::StrAppend(&cases,
-                    ">\n      <skipped message=\"nothing was informative: no "
-                    "check could have told a right kernel from a wrong one\"/>"
-                    "\n    </testcase>\n");
+    absl::StrAppend(&cases, ">\n      <skipped message=\"",
+                    Word(report, "summary"), "\"/>\n    </testcase>\n");
   } else {
     absl::StrAppend(&cases, "/>\n");
   }

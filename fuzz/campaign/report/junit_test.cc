@@ -24,7 +24,11 @@ TEST(Junit, SaysWhatNothingWasLearntFrom) {
   nlohmann::ordered_json report = SampleReport();
   report["findings"].clear();
   report["exit_code"] = 3;
+  report["summary"] = "nothing was informative: no check";
   EXPECT_NE(JunitXml(report).find("<skipped message=\"nothing was informative"),
+            std::string::npos);
+  report["summary"] = "nothing was compared: of 7 cases";
+  EXPECT_NE(JunitXml(report).find("<skipped message=\"nothing was compared"),
             std::string::npos);
   report["error"] = "a library changed";
   EXPECT_NE(JunitXml(report).find("<error type=\"ended-early\""),

@@ -90,6 +90,29 @@ std::string ListItem(const std::string& what,
                       "</li>\n");
 }
 
+// Of two targets, what only one of them answered.
+std::string NotComparedHtml(const Json& report) {
+  const auto comparison = report.find("comparison");
+  if (comparison == report.end() || comparison->at("not_compared") == 0) {
+    return "";
+  }
+  const auto left_out = comparison->at("not_compared").get<std::uint64_t>();
+  std::string html = absl::StrCat(
+      "<li>cases that were not compared: ", Grouped(left_out), " of ",
+      Grouped(left_out + comparison->at("compared").get<std::uint64_t>()),
+      "</li>\n");
+  for (const Json& side : comparison->at("not_taken")) {
+    if (side.at("cases") == 0) continue;
+    absl::StrAppend(
+        &html, "<li>cases that ",
+        MarkupText(side.at("target").get<std::string>()),
+        " did not take: ", Grouped(side.at("cases").get<std::uint64_t>()),
+        ", the first: ", MarkupText(side.at("first").get<std::string>()),
+        "</li>\n");
+  }
+  return html;
+}
+
 // So that silence is not taken for proof.
 std::string GapsHtml(const Json& report, UsedWords& used) {
   std::vector<std::string> knobs, fields, relations;
@@ -111,7 +134,8 @@ std::string GapsHtml(const Json& report, UsedWords& used) {
       "<h2 id=\"gaps\">What was not exercised</h2>\n<ul>\n",
       ListItem("value classes that no case had", knobs),
       ListItem("fields of which no wrong value could have been seen", fields),
-      ListItem("relations that were never tried", relations));
+      ListItem("relations that were never tried", relations),
+      NotComparedHtml(report));
   for (const Json& skipped : report.at("skipped")) {
     absl::StrAppend(&html, "<li>", MarkupText(skipped.get<std::string>()),
                     "</li>\n");

@@ -169,12 +169,13 @@ absl::StatusOr<std::string> KernelSource(absl::string_view target,
       files.push_back(&file);
     }
   }
-  std::stable_partition(files.begin(), files.end(),
-                        [decode](const EmbeddedFile* file) {
-                          return IsDecode(file->path) == decode;
-                        });
   if (!files.empty()) {
-    const EmbeddedFile& file = *files.front();
+    // Of the call's own kind, if any is.
+    const auto own = std::find_if(files.begin(), files.end(),
+                                  [decode](const EmbeddedFile* file) {
+                                    return IsDecode(file->path) == decode;
+                                  });
+    const EmbeddedFile& file = own == files.end() ? *files.front() : **own;
     Inliner inliner(file.path);
     std::string out = inliner.Inline(file.path);
     // Glue speaks of decodes, too.

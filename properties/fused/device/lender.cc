@@ -12,12 +12,17 @@
 #include "kernels/device/compare.h"
 #include "kernels/device/lender_api.h"
 #include "kernels/device/shared_arena.h"
+#include "oracle/device/convert_rows_launch.h"
+#include "oracle/device/decode_rows_launch.h"
+#include "oracle/device/gather_rows_launch.h"
 #include "oracle/device/write_rows_launch.h"
 
 namespace mlafuzz::device {
 namespace {
 
 constexpr std::uint64_t kLeastPinned = std::uint64_t{1} << 20;
+// Memory that judging decodes may take for what it works out on the way.
+constexpr std::uint64_t kMostScratch = std::uint64_t{1} << 30;
 
 class Lender {
  public:
@@ -27,9 +32,12 @@ class Lender {
   ~Lender() {
     (void)cudaSetDevice(device_);
     (void)cudaDeviceSynchronize();
-    for (Host& host : hosts_) (void)cudaFreeHost(host.data);
+    for (Memory& host : hosts_) (void)cudaFreeHost(host.data);
     (void)cudaFree(reference_);
-    (void)cudaFree(rows_);
+    (void)cudaFree(rows_.data);
+    (void)cudaFree(plan_.data);
+    (void)cudaFree(scratch_.data);
+    (void)cudaFree(told_.data);
     (void)cudaFree(differences_);
     (void)cudaFreeHost(seen_);
     for (const cudaEvent_t event : events_) {
@@ -52,13 +60,14 @@ class Lender {
     }
     void* pinned = nullptr;
     void* memory = nullptr;
-    if (!Good(cudaHostAlloc(&pinned, sizeof(Differences),
-                            cudaHostAllocDefault)) ||
-        !Good(cudaMalloc(&memory, sizeof(Differences)))) {
+    if (!Good(cudaHostAlloc(&pinned, sizeof(Seen), cudaHostAllocDefault)) ||
+        !Good(cudaMalloc(&memory, sizeof(Seen)))) {
       return false;
     }
-    seen_ = static_cast<Differences*>(pinned);
-    differences_ = static_cast<Differences*>(memory);
+    seen_ = static_cast<Seen*>(pinned);
+    auto* const own = static_cast<Seen*>(memory);
+    differences_ = &own->differences;
+    unsettled_ = &own->unsettled;
     arena_ = SharedArena::Create(bytes, &error_);
     if (arena_ == nullptr || !Good(cudaMalloc(&memory, arena_->size()))) {
       return false;
@@ -73,7 +82,7 @@ class Lender {
 
   void* Pinned(int which, std::uint64_t bytes) {
     if (!Current()) return nullptr;
-    Host& host = hosts_[which];
+    Memory& host = hosts_[which];
     if (bytes <= host.size && host.data != nullptr) return host.data;
     (void)cudaFreeHost(host.data);
     host = {};
@@ -89,10 +98,11 @@ class Lender {
 
   // The lent memory is written by a copy on the device, so that what a runner
   // does to it while this goes on harms no reference.
-  bool Bring(std::uint64_t begin, std::uint64_t end) {
-    if (!Current() || !Within(begin, end, kMlafuzzInputs)) return false;
+  bool Bring(int which, std::uint64_t begin, std::uint64_t end) {
+    if (!Current() || !Within(begin, end, which)) return false;
     Mark(kBring);
-    return Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzInputs, begin),
+    return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
+           Good(cudaMemcpyAsync(reference_ + begin, At(which, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
@@ -103,50 +113,63 @@ class Lender {
 
   bool Expect(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzExpected)) return false;
+    Mark(kBring);
     return Good(cudaMemcpyAsync(reference_ + begin, At(kMlafuzzExpected, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
            Close(kBring);
   }
 
-  bool WriteRows(const void* rules, std::size_t size, std::size_t rows) {
-    oracle::WriteRules own;
-    const std::uint64_t bytes = rows * sizeof(oracle::WriteRow);
-    if (size != sizeof own || bytes > hosts_[kMlafuzzRows].size) {
-      error_ = "rules or rows of another build";
-      return false;
-    }
-    std::memcpy(&own, rules, sizeof own);
+  bool Refer(int work, const void* rules, std::size_t size, std::uint64_t at,
+             std::size_t rows) {
     if (!Current()) return false;
-    if (bytes > rows_size_) {
-      // What was launched before may still read the old one.
-      void* memory = nullptr;
-      if (!Good(cudaStreamSynchronize(stream_)) || !Good(cudaFree(rows_)) ||
-          !Good(cudaMalloc(&memory, bytes + bytes / 2))) {
-        return false;
+    Mark(kRefer);
+    auto* const memory = reinterpret_cast<std::uint8_t*>(reference_);
+    switch (work) {
+      case kMlafuzzWriteRows: {
+        oracle::WriteCall call;
+        const oracle::WriteRow* places = nullptr;
+        return Read(rules, size, &call) && BringRows(at, rows, &places) &&
+               Good(oracle::LaunchWriteRows(call, memory, places, rows,
+                                            stream_)) &&
+               Close(kRefer);
       }
-      rows_ = static_cast<oracle::WriteRow*>(memory);
-      rows_size_ = bytes + bytes / 2;
+      case kMlafuzzGatherRows: {
+        oracle::GatherCall call;
+        const oracle::GatherSource* sources = nullptr;
+        return Read(rules, size, &call) && BringRows(at, rows, &sources) &&
+               Good(oracle::LaunchGatherRows(call, memory, sources, rows,
+                                             stream_)) &&
+               Close(kRefer);
+      }
+      case kMlafuzzConvertRows: {
+        oracle::ConvertCall call;
+        return Read(rules, size, &call) &&
+               Good(oracle::LaunchConvertRows(call, memory, rows, unsettled_,
+                                              stream_)) &&
+               Close(kRefer);
+      }
+      default:
+        error_ = "work of another build";
+        return false;
     }
-    return Good(cudaMemcpyAsync(rows_, hosts_[kMlafuzzRows].data, bytes,
-                                cudaMemcpyHostToDevice, stream_)) &&
-           Good(oracle::LaunchWriteRows(
-               own, reinterpret_cast<std::uint8_t*>(reference_), rows_, rows,
-               stream_)) &&
-           Close(kBring);
   }
 
   bool Settle() {
-    return Current() && Good(cudaStreamSynchronize(stream_)) && Count(kBring);
+    if (!Current() || !Good(cudaStreamSynchronize(stream_))) return false;
+    Count(kBring);
+    Count(kRefer);
+    return true;
   }
 
   bool Compare(const MlafuzzRange* ranges, std::size_t count,
-               std::uint64_t* differences, std::uint64_t* first) {
+               MlafuzzDifferences* differences) {
     if (!Current()) return false;
-    *seen_ = {};
+    seen_->differences = {};
     Mark(kCompare);
-    if (!Good(cudaMemcpyAsync(differences_, seen_, sizeof *seen_,
-                              cudaMemcpyHostToDevice, stream_))) {
+    if (!Good(cudaMemcpyAsync(differences_, &seen_->differences,
+                              sizeof *differences_, cudaMemcpyHostToDevice,
+                              stream_))) {
       return false;
     }
     for (std::size_t i = 0; i < count; ++i) {
@@ -159,37 +182,138 @@ class Lender {
         return false;
       }
     }
+    // The count of what is not settled lies behind them.
     if (!Good(cudaMemcpyAsync(seen_, differences_, sizeof *seen_,
                               cudaMemcpyDeviceToHost, stream_)) ||
         !Close(kCompare) || !Good(cudaStreamSynchronize(stream_))) {
       return false;
     }
-    *differences = seen_->count;
-    *first = seen_->first;
-    return Count(kCompare);
+    *differences = {.bytes = seen_->differences.count,
+                    .first = seen_->differences.first,
+                    .unsettled = seen_->unsettled};
+    Count(kCompare);
+    return true;
+  }
+
+  bool Judge(const void* data, std::size_t size) {
+    oracle::DecodeCall call;
+    if (!Current() || !Read(data, size, &call)) return false;
+    const std::uint64_t rows = call.rows();
+    const std::uint64_t told_bytes = rows * sizeof(oracle::DecodeTold);
+    const std::uint64_t plan_bytes = call.plan_bytes();
+    if (rows == 0) return true;
+    if (plan_bytes > hosts_[kMlafuzzPlan].size ||
+        told_bytes > hosts_[kMlafuzzTold].size) {
+      error_ = "a plan past the memory that holds it";
+      return false;
+    }
+    oracle::DecodeRoom room;
+    const std::uint64_t room_bytes = oracle::LayRoom(call.most, nullptr, &room);
+    std::uint64_t rooms = 0;
+    if (!Good(oracle::DecodeRooms(device_, rows, room_bytes, kMostScratch,
+                                  &rooms))) {
+      return false;
+    }
+    // On a card that others fill, fewer rows at once; then none, which says
+    // nothing of them.
+    while (!Grow(scratch_, rooms * room_bytes)) rooms /= 2;
+    if (rooms == 0 || !Grow(plan_, plan_bytes) || !Grow(told_, told_bytes)) {
+      std::memset(hosts_[kMlafuzzTold].data, 0, told_bytes);
+      return true;
+    }
+    Mark(kJudge);
+    if (!Good(cudaMemcpyAsync(plan_.data, hosts_[kMlafuzzPlan].data, plan_bytes,
+                              cudaMemcpyHostToDevice, stream_)) ||
+        !Good(oracle::LaunchDecodeRows(
+            call, reinterpret_cast<const std::uint8_t*>(reference_),
+            reinterpret_cast<const std::uint8_t*>(arena_->data()),
+            static_cast<const char*>(plan_.data),
+            static_cast<char*>(scratch_.data), rooms,
+            static_cast<oracle::DecodeTold*>(told_.data), stream_)) ||
+        !Good(cudaMemcpyAsync(hosts_[kMlafuzzTold].data, told_.data, told_bytes,
+                              cudaMemcpyDeviceToHost, stream_)) ||
+        !Close(kJudge) || !Good(cudaStreamSynchronize(stream_))) {
+      return false;
+    }
+    Count(kJudge);
+    return true;
   }
 
   bool Fetch(std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, kMlafuzzResults)) return false;
     Mark(kFetch);
-    return Good(cudaMemcpyAsync(At(kMlafuzzResults, begin),
-                                arena_->data() + begin, end - begin,
-                                cudaMemcpyDeviceToHost, stream_)) &&
-           Close(kFetch) && Good(cudaStreamSynchronize(stream_)) &&
-           Count(kFetch);
+    if (!Good(cudaMemcpyAsync(At(kMlafuzzResults, begin),
+                              arena_->data() + begin, end - begin,
+                              cudaMemcpyDeviceToHost, stream_)) ||
+        !Close(kFetch) || !Good(cudaStreamSynchronize(stream_))) {
+      return false;
+    }
+    Count(kFetch);
+    return true;
   }
 
   void Times(MlafuzzLenderTimes* times) {
-    *times = {seconds_[kBring], seconds_[kCompare], seconds_[kFetch]};
+    *times = {.bring = seconds_[kBring],
+              .refer = seconds_[kRefer],
+              .compare = seconds_[kCompare],
+              .judge = seconds_[kJudge],
+              .fetch = seconds_[kFetch]};
     for (double& seconds : seconds_) seconds = 0;
   }
 
  private:
-  enum Stage { kBring, kCompare, kFetch, kStages };
-  struct Host {
+  enum Stage { kBring, kRefer, kCompare, kJudge, kFetch, kStages };
+  struct Seen {
+    Differences differences;
+    unsigned long long unsettled = 0;
+  };
+  struct Memory {
     void* data = nullptr;
     std::uint64_t size = 0;
   };
+
+  // Device memory of at least `bytes`; what it held is lost where it grows.
+  bool Grow(Memory& memory, std::uint64_t bytes) {
+    if (bytes <= memory.size) return true;
+    // What was launched before may still read it.
+    if (!Good(cudaStreamSynchronize(stream_)) || !Good(cudaFree(memory.data))) {
+      return false;
+    }
+    memory = {};
+    if (!Good(cudaMalloc(&memory.data, bytes))) {
+      memory.data = nullptr;
+      return false;
+    }
+    memory.size = bytes;
+    return true;
+  }
+
+  // Rules, as the program that loaded this library has them.
+  template <typename Rules>
+  bool Read(const void* rules, std::size_t size, Rules* own) {
+    if (size != sizeof *own) {
+      error_ = "rules of another build";
+      return false;
+    }
+    std::memcpy(own, rules, sizeof *own);
+    return true;
+  }
+
+  // Begins to copy `count` rows from byte `at` of host(kMlafuzzRows) on to the
+  // device, where they lie at *rows.
+  template <typename Row>
+  bool BringRows(std::uint64_t at, std::size_t count, const Row** rows) {
+    const std::uint64_t end = at + count * sizeof(Row);
+    if (end > hosts_[kMlafuzzRows].size) {
+      error_ = "rows past the memory that holds them";
+      return false;
+    }
+    if (!Grow(rows_, end)) return false;
+    char* const own = static_cast<char*>(rows_.data) + at;
+    *rows = reinterpret_cast<const Row*>(own);
+    return Good(cudaMemcpyAsync(own, At(kMlafuzzRows, at), end - at,
+                                cudaMemcpyHostToDevice, stream_));
+  }
 
   bool Good(cudaError_t error) {
     if (error == cudaSuccess) return true;
@@ -210,19 +334,25 @@ class Lender {
   char* At(int which, std::uint64_t begin) {
     return static_cast<char*>(hosts_[which].data) + begin;
   }
-  void Mark(Stage stage) { (void)cudaEventRecord(events_[2 * stage], stream_); }
+  // A stage begins, unless it has, and ends for the time being.
+  void Mark(Stage stage) {
+    if (open_[stage]) return;
+    open_[stage] = cudaEventRecord(events_[2 * stage], stream_) == cudaSuccess;
+  }
   bool Close(Stage stage) {
     return Good(cudaEventRecord(events_[2 * stage + 1], stream_));
   }
-  bool Count(Stage stage) {
+  // All of it is done.
+  void Count(Stage stage) {
+    if (!open_[stage]) return;
+    open_[stage] = false;
     float milliseconds = 0;
     if (cudaEventElapsedTime(&milliseconds, events_[2 * stage],
                              events_[2 * stage + 1]) != cudaSuccess) {
-      // None of this stage since.
       (void)cudaGetLastError();
+      return;
     }
     seconds_[stage] += static_cast<double>(milliseconds) * 1e-3;
-    return true;
   }
 
   int device_ = 0;
@@ -230,13 +360,19 @@ class Lender {
   cudaStream_t stream_ = nullptr;
   cudaEvent_t events_[2 * kStages] = {};
   double seconds_[kStages] = {};
+  bool open_[kStages] = {};
   std::unique_ptr<SharedArena> arena_;
   char* reference_ = nullptr;  // as large as the arena
+  // Of one Seen on the device.
   Differences* differences_ = nullptr;
-  Differences* seen_ = nullptr;  // pinned
-  Host hosts_[4];
-  oracle::WriteRow* rows_ = nullptr;
-  std::uint64_t rows_size_ = 0;  // bytes
+  unsigned long long* unsettled_ = nullptr;
+  Seen* seen_ = nullptr;  // pinned
+  Memory hosts_[kMlafuzzHosts];
+  // Of judging decodes, on the device.
+  Memory plan_;
+  Memory scratch_;
+  Memory told_;
+  Memory rows_;  // what the host knows of rows, on the device
 };
 
 Lender* Self(void* self) { return static_cast<Lender*>(self); }
@@ -260,22 +396,27 @@ const MlafuzzLender kLender = {
           return Self(self)->Pinned(which, bytes);
         },
     .bring =
-        [](void* self, std::uint64_t begin, std::uint64_t end) {
-          return Self(self)->Bring(begin, end) ? 0 : 1;
+        [](void* self, int which, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Bring(which, begin, end) ? 0 : 1;
         },
     .expect =
         [](void* self, std::uint64_t begin, std::uint64_t end) {
           return Self(self)->Expect(begin, end) ? 0 : 1;
         },
-    .write_rows =
-        [](void* self, const void* rules, std::size_t size, std::size_t rows) {
-          return Self(self)->WriteRows(rules, size, rows) ? 0 : 1;
+    .refer =
+        [](void* self, int work, const void* rules, std::size_t size,
+           std::uint64_t at, std::size_t rows) {
+          return Self(self)->Refer(work, rules, size, at, rows) ? 0 : 1;
         },
     .settle = [](void* self) { return Self(self)->Settle() ? 0 : 1; },
     .compare =
         [](void* self, const MlafuzzRange* ranges, std::size_t count,
-           std::uint64_t* differences, std::uint64_t* first) {
-          return Self(self)->Compare(ranges, count, differences, first) ? 0 : 1;
+           MlafuzzDifferences* differences) {
+          return Self(self)->Compare(ranges, count, differences) ? 0 : 1;
+        },
+    .judge =
+        [](void* self, const void* call, std::size_t size) {
+          return Self(self)->Judge(call, size) ? 0 : 1;
         },
     .fetch =
         [](void* self, std::uint64_t begin, std::uint64_t end) {

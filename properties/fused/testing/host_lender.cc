@@ -6,9 +6,15 @@
 
 #include <cstdio>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <vector>
 
 #include "kernels/device/lender_api.h"
+#include "oracle/device/convert_rows.h"
+#include "oracle/device/decode_call.h"
+#include "oracle/device/decode_rows.h"
+#include "oracle/device/gather_rows.h"
 #include "oracle/device/write_rows.h"
 
 namespace {
@@ -17,8 +23,16 @@ struct HostLender {
   int fd = -1;
   uint64_t bytes = 0;
   char* lent = nullptr;
-  std::vector<char> reference;
-  std::vector<char> hosts[4];
+  char* reference = nullptr;  // zero, and there when it is touched
+  std::vector<char> hosts[kMlafuzzHosts];
+  uint64_t unsettled = 0;
+  // What was begun, as a stream has it: done when it is waited for.
+  std::vector<std::function<void()>> begun;
+
+  void Settle() {
+    for (const auto& work : begun) work();
+    begun.clear();
+  }
 };
 
 HostLender* Self(void* self) { return static_cast<HostLender*>(self); }
@@ -27,84 +41,208 @@ void* Create(int /*device*/, uint64_t bytes, char* why, size_t why_size) {
   auto* lender = new HostLender;
   lender->fd = memfd_create("host-lender", MFD_CLOEXEC);
   lender->bytes = bytes;
-  lender->reference.resize(bytes);
   void* memory = MAP_FAILED;
   if (lender->fd >= 0 &&
       ftruncate(lender->fd, static_cast<off_t>(bytes)) == 0) {
     memory =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lender->fd, 0);
   }
-  if (memory == MAP_FAILED) {
+  void* const reference = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED || reference == MAP_FAILED) {
     std::snprintf(why, why_size, "no memory to lend");
     delete lender;
     return nullptr;
   }
   lender->lent = static_cast<char*>(memory);
+  lender->reference = static_cast<char*>(reference);
   return lender;
 }
 
 void Destroy(void* self) {
   HostLender* const lender = Self(self);
   munmap(lender->lent, lender->bytes);
+  munmap(lender->reference, lender->bytes);
   close(lender->fd);
   delete lender;
 }
 
 void* Host(void* self, int which, uint64_t bytes) {
   std::vector<char>& host = Self(self)->hosts[which];
-  if (host.size() < bytes) host.assign(bytes, 0);
+  if (host.size() < bytes) {
+    Self(self)->Settle();
+    host.assign(bytes, 0);
+  }
   return host.data();
 }
 
-int Bring(void* self, uint64_t begin, uint64_t end) {
+int Bring(void* self, int which, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
-  const char* const from = lender.hosts[kMlafuzzInputs].data();
-  std::memcpy(lender.reference.data() + begin, from + begin, end - begin);
-  std::memcpy(lender.lent + begin, from + begin, end - begin);
+  lender.begun.emplace_back([&lender, which, begin, end] {
+    const char* const from = lender.hosts[which].data();
+    lender.unsettled = 0;
+    std::memcpy(lender.reference + begin, from + begin, end - begin);
+    std::memcpy(lender.lent + begin, from + begin, end - begin);
+  });
   return 0;
 }
 
 int Expect(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
-  std::memcpy(lender.reference.data() + begin,
-              lender.hosts[kMlafuzzExpected].data() + begin, end - begin);
+  lender.begun.emplace_back([&lender, begin, end] {
+    std::memcpy(lender.reference + begin,
+                lender.hosts[kMlafuzzExpected].data() + begin, end - begin);
+  });
   return 0;
 }
 
-int WriteRows(void* self, const void* rules, size_t size, size_t rows) {
-  HostLender& lender = *Self(self);
-  mlafuzz::oracle::WriteRules own;
-  if (size != sizeof own) return 1;
-  std::memcpy(&own, rules, sizeof own);
-  auto* const memory = reinterpret_cast<std::uint8_t*>(lender.reference.data());
+uint8_t* Reference(HostLender& lender) {
+  return reinterpret_cast<uint8_t*>(lender.reference);
+}
+
+template <typename T>
+bool Read(const void* from, size_t size, T* to) {
+  if (size != sizeof *to) return false;
+  std::memcpy(to, from, sizeof *to);
+  return true;
+}
+
+// Row number `i` of those from byte `at` on.
+template <typename Row>
+Row RowAt(const HostLender& lender, uint64_t at, size_t i) {
+  Row row;
+  std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + at + i * sizeof row,
+              sizeof row);
+  return row;
+}
+
+void WriteRows(HostLender& lender, const mlafuzz::oracle::WriteCall& call,
+               uint64_t at, size_t rows) {
   for (size_t i = 0; i < rows; ++i) {
-    mlafuzz::oracle::WriteRow row;
-    std::memcpy(&row, lender.hosts[kMlafuzzRows].data() + i * sizeof row,
-                sizeof row);
-    for (int tile = 0; tile < own.tiles; ++tile) {
-      mlafuzz::oracle::WriteTile(own, memory, row, tile);
+    const auto row = RowAt<mlafuzz::oracle::WriteRow>(lender, at, i);
+    if (row.at == mlafuzz::oracle::kNoRow) continue;
+    for (int tile = 0; tile < call.rules.tiles; ++tile) {
+      mlafuzz::oracle::WriteTile(call, Reference(lender), i, row, tile);
     }
-    mlafuzz::oracle::WriteRest(own, memory, row);
+    mlafuzz::oracle::WriteRest(call, Reference(lender), i, row);
+  }
+}
+
+void GatherRows(HostLender& lender, const mlafuzz::oracle::GatherCall& call,
+                uint64_t at, size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    const auto from = RowAt<mlafuzz::oracle::GatherSource>(lender, at, i);
+    if (from.at == mlafuzz::oracle::GatherSource::kNone) continue;
+    for (int part = 0; part < mlafuzz::oracle::GatherParts(call.rules);
+         ++part) {
+      mlafuzz::oracle::GatherPart(call, Reference(lender), i, from, part);
+    }
+  }
+}
+
+void ConvertRows(HostLender& lender, const mlafuzz::oracle::ConvertCall& call,
+                 size_t rows) {
+  for (size_t i = 0; i < rows; ++i) {
+    lender.unsettled += static_cast<uint64_t>(mlafuzz::oracle::ConvertRow(
+        call, Reference(lender), static_cast<std::int64_t>(i)));
+  }
+}
+
+int Refer(void* self, int work, const void* rules, size_t size, uint64_t at,
+          size_t rows) {
+  HostLender& lender = *Self(self);
+  switch (work) {
+    case kMlafuzzWriteRows: {
+      mlafuzz::oracle::WriteCall call;
+      if (!Read(rules, size, &call)) return 1;
+      lender.begun.emplace_back(
+          [&lender, call, at, rows] { WriteRows(lender, call, at, rows); });
+      return 0;
+    }
+    case kMlafuzzGatherRows: {
+      mlafuzz::oracle::GatherCall call;
+      if (!Read(rules, size, &call)) return 1;
+      lender.begun.emplace_back(
+          [&lender, call, at, rows] { GatherRows(lender, call, at, rows); });
+      return 0;
+    }
+    case kMlafuzzConvertRows: {
+      mlafuzz::oracle::ConvertCall call;
+      if (!Read(rules, size, &call)) return 1;
+      lender.begun.emplace_back(
+          [&lender, call, rows] { ConvertRows(lender, call, rows); });
+      return 0;
+    }
+    default:
+      return 1;
+  }
+}
+
+int Compare(void* self, const MlafuzzRange* ranges, size_t count,
+            MlafuzzDifferences* differences) {
+  HostLender& lender = *Self(self);
+  lender.Settle();
+  *differences = {0, UINT64_MAX, lender.unsettled};
+  for (size_t i = 0; i < count; ++i) {
+    for (uint64_t at = ranges[i].begin; at < ranges[i].end; ++at) {
+      if (lender.lent[at] == lender.reference[at]) continue;
+      if (differences->bytes++ == 0) differences->first = at;
+    }
   }
   return 0;
 }
 
-int Compare(void* self, const MlafuzzRange* ranges, size_t count,
-            uint64_t* differences, uint64_t* first) {
-  const HostLender& lender = *Self(self);
-  *differences = 0;
-  *first = UINT64_MAX;
-  for (size_t i = 0; i < count; ++i) {
-    for (uint64_t at = ranges[i].begin; at < ranges[i].end; ++at) {
-      if (lender.lent[at] == lender.reference[at]) continue;
-      if ((*differences)++ == 0) *first = at;
-    }
+// What the threads of a block do, one after the other.
+struct OneThread {
+  template <class F>
+  void For(int n, const F& f) const {
+    for (int i = 0; i < n; ++i) f(i);
+  }
+  template <class F>
+  void One(const F& f) const {
+    f();
+  }
+  void Together() const {}
+};
+
+int Judge(void* self, const void* data, size_t size) {
+  namespace oracle = mlafuzz::oracle;
+  HostLender& lender = *Self(self);
+  lender.Settle();
+  oracle::DecodeCall call;
+  if (!Read(data, size, &call)) return 1;
+  const char* const plan = lender.hosts[kMlafuzzPlan].data();
+  if (call.plan_bytes() > lender.hosts[kMlafuzzPlan].size() ||
+      call.rows() * sizeof(oracle::DecodeTold) >
+          lender.hosts[kMlafuzzTold].size()) {
+    return 1;
+  }
+  oracle::DecodeRoom room;
+  std::vector<char> scratch(oracle::LayRoom(call.most, nullptr, &room));
+  oracle::LayRoom(call.most, scratch.data(), &room);
+  auto* const told =
+      reinterpret_cast<oracle::DecodeTold*>(lender.hosts[kMlafuzzTold].data());
+  const auto heads = static_cast<uint64_t>(call.rules.heads);
+  const auto shared = std::make_unique<oracle::DecodeShared>();
+  const OneThread team;
+  for (uint64_t row = 0; row < call.rows(); ++row) {
+    oracle::DecodeRow<OneThread>(
+        team, call.rules, Reference(lender),
+        reinterpret_cast<const uint8_t*>(lender.lent),
+        reinterpret_cast<const oracle::DecodeQuery*>(plan)[row / heads],
+        static_cast<int>(row % heads),
+        reinterpret_cast<const oracle::DecodeKey*>(plan + call.keys_at()),
+        reinterpret_cast<const oracle::KeyRange*>(plan + call.blocks_at()),
+        reinterpret_cast<const oracle::DecodeSplit*>(plan + call.splits_at()),
+        room, shared.get())
+        .Run(call.with_checksum, told + row);
   }
   return 0;
 }
 
 int Fetch(void* self, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
+  lender.Settle();
   std::memcpy(lender.hosts[kMlafuzzResults].data() + begin, lender.lent + begin,
               end - begin);
   return 0;
@@ -120,9 +258,14 @@ const MlafuzzLender kLender = {
     .host = &Host,
     .bring = &Bring,
     .expect = &Expect,
-    .write_rows = &WriteRows,
-    .settle = [](void*) { return 0; },
+    .refer = &Refer,
+    .settle =
+        [](void* self) {
+          Self(self)->Settle();
+          return 0;
+        },
     .compare = &Compare,
+    .judge = &Judge,
     .fetch = &Fetch,
     .times = [](void*, MlafuzzLenderTimes* times) { *times = {}; },
 };

@@ -251,15 +251,13 @@ void AddConverts(Minima& table) {
   // A token of a prefill whose start is not 0, or is not a slot.
   table.Add({.rows = 1, .requests = 1, .columns = 1, .width = 1},
             {"workspace-start-dropped", "workspace-by-table",
-             "workspace-first-is-decode", "workspace-start-of-row"});
-  // The largest page times 3 is past 2^32.
-  table.Add({.rows = 1,
-             .requests = 1,
-             .columns = 1,
-             .width = 1,
-             .slots = 3,
-             .page_size = 3},
-            {"workspace-slot-wraps-twice"});
+             "workspace-start-of-row"});
+  // Alone it is as if all rows went by the table: beside one of another request
+  // that does not. Not among them: workspace-slot-wraps-twice, which takes a
+  // product that is negative beside one that is not; how few columns have both
+  // nobody has shown.
+  table.Add({.rows = 2, .requests = 1, .columns = 1, .width = 1},
+            {"workspace-first-is-decode"});
   // The last of two columns; the only one would be all that there is.
   table.Add({.rows = 1, .requests = 1, .columns = 2, .width = 1},
             {"index-one-column-less"});

@@ -1,0 +1,26 @@
+#ifndef MLAFUZZ_ORACLE_REPEATS_INPUT_H_
+#define MLAFUZZ_ORACLE_REPEATS_INPUT_H_
+
+#include <cstdint>
+
+#include "absl/types/span.h"
+#include "corpus/contract.pb.h"
+#include "corpus/image.h"
+#include "oracle/damage.h"
+#include "oracle/expect.h"
+
+namespace mlafuzz::oracle {
+
+// Rows of the result in which raw bytes of the input stand: of a writer those
+// of kv_c where codes should, of a gather those of the cache row, of an index
+// conversion the token numbers. `wrong`: only of rows that should hold others.
+// 0 of decodes, and of gathers that are to copy bytes.
+std::int64_t RowsThatRepeatInput(const Contract& contract,
+                                 const CaseImage& image, int step,
+                                 absl::Span<const std::uint8_t> pool_before,
+                                 const Expectation& expected,
+                                 const AfterImage& after, bool wrong);
+
+}  // namespace mlafuzz::oracle
+
+#endif  // MLAFUZZ_ORACLE_REPEATS_INPUT_H_
