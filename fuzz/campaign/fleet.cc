@@ -213,6 +213,11 @@ Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records) {
   using Clock = std::chrono::steady_clock;
   // What a case that is nothing special takes to end, and its worker to leave.
   constexpr double kMoment = 0.3;
+  // Of many cases at once, for what was found among them.
+  constexpr double kTurn = 3;
+  const auto moment = [this] {
+    return options_.fuse > 1 && StopSignals() < 2 ? kTurn : kMoment;
+  };
   for (Job& job : jobs_) {
     if (job.worker != nullptr) job.worker->Stop();
   }
@@ -227,7 +232,7 @@ Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records) {
     }
     waited.seconds =
         std::chrono::duration<double>(Clock::now() - start).count();
-    if (waited.seconds >= (StopSignals() > 0 ? kMoment : seconds)) break;
+    if (waited.seconds >= (StopSignals() > 0 ? moment() : seconds)) break;
     usleep(2000);
   }
   for (Job& job : jobs_) {

@@ -16,6 +16,9 @@
 namespace mlafuzz {
 namespace {
 
+// The relation of what cases do among others in one call.
+constexpr char kFused[] = "fused";
+
 absl::string_view WithoutKernel(absl::string_view key) {
   const std::size_t slash = key.find('/');
   return slash == absl::string_view::npos ? key : key.substr(slash + 1);
@@ -92,13 +95,29 @@ bool IsUnexplained(const Finding& finding) {
 }
 
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
+  std::vector<bool> taken(findings.size());
+  // What only a shared call shows of a kernel that is wrong alone, too: as long
+  // as that is so, it may be the same fault, whatever explains the other.
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    if (findings[i].failure.property() != kFused) continue;
+    for (std::size_t k = 0; k < findings.size(); ++k) {
+      const Failure& other = findings[k].failure;
+      if (other.kernel() != findings[i].failure.kernel() ||
+          IsRelation(other.property()) || IsUnexplained(findings[k])) {
+        continue;
+      }
+      Take(findings[k], findings[i]);
+      SayShapes(findings[k]);
+      taken[i] = true;
+      break;
+    }
+  }
   std::map<std::string, std::vector<std::size_t>> by_kernel;
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (IsUnexplained(findings[i])) {
+    if (IsUnexplained(findings[i]) && !taken[i]) {
       by_kernel[findings[i].failure.kernel()].push_back(i);
     }
   }
-  std::vector<bool> taken(findings.size());
   for (const auto& [kernel, places] : by_kernel) {
     if (places.size() < 2) continue;
     const std::size_t leader = Leader(findings, places);

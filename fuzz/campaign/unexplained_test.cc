@@ -88,6 +88,24 @@ TEST(JoinUnexplained, IsLedByWhatACaseShowsAlone) {
   EXPECT_EQ(findings[0].shapes[0].key, "writer/fused");
 }
 
+// Whatever explains what it does alone, a hang or a field.
+TEST(JoinUnexplained, WhatOnlySharedCallsShowIsAShapeOfWhatACaseShows) {
+  std::vector<Finding> findings = {Of("writer", "fused", "fused"),
+                                   Of("gather", "fused", "fused"),
+                                   Of("writer", "hang", "terminates", "hang")};
+  findings[0].cases_to_find = 3;
+  findings[2].cases_to_find = 70;
+  const std::vector<Finding> gone = JoinUnexplained(findings);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_EQ(findings[0].failure.kernel(), "gather");
+  EXPECT_TRUE(findings[0].shapes.empty());
+  EXPECT_EQ(findings[1].id, "hang");
+  EXPECT_EQ(findings[1].cases_to_find, 3u);
+  ASSERT_EQ(findings[1].shapes.size(), 1u);
+  EXPECT_EQ(findings[1].shapes[0].key, "writer/fused");
+  ASSERT_EQ(gone.size(), 1u);
+}
+
 TEST(JoinUnexplained, IsNotLedByAReadingThatMostCasesBelie) {
   std::vector<Finding> findings = {Of("gather", "values-only"),
                                    Of("gather", "first-table-row")};

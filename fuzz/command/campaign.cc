@@ -207,6 +207,12 @@ absl::Status ReadThreads(const Arguments& arguments, CampaignOptions* options) {
         "--threads is for cases that share calls: add --fuse=N, or ask for "
         "more --jobs");
   }
+  // What an input reaches in kernels of this process would be another's.
+  if (*threads > 1 && !AnyForeign(options->targets)) {
+    return absl::InvalidArgumentError(
+        "--threads is for kernels in processes of their own "
+        "(--backend=cuda, lib:PATH.so or python:MODULE); ask for more --jobs");
+  }
   options->threads = static_cast<std::uint32_t>(*threads);
   return absl::OkStatus();
 }

@@ -62,6 +62,7 @@ FusedTurns::FusedTurns(const WorkRequest& request, Session& session,
   };
   options.threads = threads_;
   options.relations = &Session::CampaignOptions;
+  options.stop = [this] { return status_.stop != 0; };
   options.progress = [this] { status_.Add(status_.heartbeat); };
   if (auto* executor = dynamic_cast<ForeignExecutor*>(&session.executor())) {
     auto lent = LentCalls::Create(
@@ -214,6 +215,8 @@ void FusedTurns::Make(Turn& turn) const {
   ForEach(
       families.size(), threads_,
       [&](std::size_t i) {
+        // Time is over: the turn is the last, if it runs at all.
+        if (status_.stop != 0) turn.inputs[i].siblings = 0;
         families[i] = MakeFamily(turn.inputs[i], turn.weights);
       },
       1);

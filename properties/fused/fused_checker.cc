@@ -97,8 +97,13 @@ class Batch {
   absl::Status Run() {
     std::vector<std::size_t> alone;
     if (absl::Status s = RunCalls(Calls(&alone), &alone); !s.ok()) return s;
-    // In their own order: what is found first is what came first.
+    // In their own order: what is found first is what came first. Where time is
+    // over, what failed among others comes first.
     std::sort(alone.begin(), alone.end());
+    if (options_.stop()) {
+      std::partition(alone.begin(), alone.end(),
+                     [this](std::size_t i) { return states_[i].failed_fused; });
+    }
     if (absl::Status s = RunAlone(std::move(alone)); !s.ok()) return s;
     // Who is wrong among others alone may suffer from one of them.
     std::vector<std::size_t> rest;
@@ -197,6 +202,13 @@ class Batch {
     }
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       options_.progress();
+      // A call that ends its process takes seconds, and its cases may, too: the
+      // others wait for the next turn. Something is said of every turn.
+      const bool needs_call = lent.empty() || !lent[c].why_not.empty();
+      if (needs_call && (ended_calls_ > 0 || (c > 0 && options_.stop()))) {
+        for (const std::size_t i : calls_[c].members) Postpone(i);
+        continue;
+      }
       if (absl::Status s = Finish(calls_[c], *fused[c],
                                   lent.empty() ? nullptr : &lent[c], alone);
           !s.ok()) {
@@ -209,28 +221,26 @@ class Batch {
   void Open(std::vector<std::size_t> members) {
     Call& call = calls_.emplace_back();
     call.members = std::move(members);
-    ++counts_.calls;
-    counts_.fused += call.members.size();
-    CountShared(call, 1);
     for (const std::size_t i : call.members) {
       results_[i].together = call.members.size();
     }
   }
 
-  // Calls that were not made, since the members' were made with one.
-  void CountShared(const Call& call, int sign) {
-    const std::uint64_t others = call.members.size() - 1;
+  // A call whose members are judged by what it left: calls that were not made,
+  // since theirs were made with one.
+  void CountShared(const Call& call) {
+    ++counts_.calls;
+    counts_.fused += call.members.size();
     for (const StepImage& step : inputs_[call.members[0]].image.steps) {
-      std::uint64_t& shared =
-          counts_.shared[static_cast<std::size_t>(step.kernel)];
-      shared = sign > 0 ? shared + others : shared - others;
+      counts_.shared[static_cast<std::size_t>(step.kernel)] +=
+          call.members.size() - 1;
     }
   }
 
   void LeaveUntold(Call& call, std::string why,
                    std::vector<std::size_t>* alone) {
-    ++counts_.untold;
-    CountShared(call, -1);
+    // A refusal is no bad end.
+    if (!call.refused) ++counts_.untold;
     Log(absl::StrCat("a call of ", call.members.size(),
                      " cases, each of which now runs alone: ", why));
     call.untold = std::move(why);
@@ -295,6 +305,7 @@ class Batch {
         call.refused |= step.status == CallStatus::kRefused ||
                         step.status == CallStatus::kNotImplemented;
       }
+      if (EndsProcess(observations[0])) ++ended_calls_;
     }
     if (!seen.ok()) {
       LeaveUntold(call, std::string(seen.status().message()), alone);
@@ -330,6 +341,7 @@ class Batch {
 
   // Who of a judged call runs alone, too.
   void DrawReruns(const Call& call, std::vector<std::size_t>* alone) {
+    CountShared(call);
     std::int64_t rows = 0;
     std::int64_t threshold = kFirstThreshold;
     for (const std::size_t i : call.members) {
@@ -352,12 +364,13 @@ class Batch {
     std::size_t end = 0;
     for (std::size_t at = 0; at < places.size(); at = end) {
       options_.progress();
-      if (deaths_ >= kMostDeaths) {
+      if (deaths_ >= kMostDeaths || (at >= kFirstAlone && options_.stop())) {
         for (std::size_t k = at; k < places.size(); ++k) Postpone(places[k]);
         return absl::OkStatus();
       }
-      const std::size_t size =
-          deaths_ > 0 ? 1 : std::min(kAloneAtOnce, kFirstAlone + at);
+      const std::size_t size = deaths_ + ended_calls_ > 0
+                                   ? 1
+                                   : std::min(kAloneAtOnce, kFirstAlone + at);
       end = std::min(places.size(), at + size);
       std::vector<CaseImage> images;
       std::vector<CheckOptions> options;
@@ -379,7 +392,7 @@ class Batch {
         result.rerun = result.together > 1;
         // A call that told nothing counts once, and not for each.
         result.judged_twice = result.rerun && !state.fused.empty();
-        if (result.rerun) ++counts_.rerun;
+        if (result.judged_twice) ++counts_.rerun;
         result.result = std::move(checked[k - at]);
         if (EndsProcess(result.result.observation)) ++deaths_;
       }
@@ -390,6 +403,7 @@ class Batch {
   // A case that was right among others stays so.
   void Postpone(std::size_t i) {
     if (!states_[i].failed_fused && !results_[i].result.checks.empty()) return;
+    if (!results_[i].result.checks.empty()) --counts_.fused;
     results_[i] = FusedResult();
     results_[i].postponed = true;
   }
@@ -509,6 +523,7 @@ class Batch {
   const Contracts contracts_;
   std::vector<FusedInput> inputs_;
   int deaths_ = 0;
+  int ended_calls_ = 0;  // shared ones that ended their process
   std::vector<FusedResult>& results_;
   std::vector<State> states_;
   std::vector<Call> calls_;

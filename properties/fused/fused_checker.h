@@ -37,19 +37,21 @@ struct FusedOptions {
   std::function<CheckOptions(const Case&)> relations = [](const Case&) {
     return CheckOptions();
   };
+  // Time is over: what is not begun is postponed, but for a few cases.
+  std::function<bool()> stop = [] { return false; };
   // Now and then, so that a watchdog sees life.
   std::function<void()> progress = [] {};
 };
 
 struct FusedCounts {
-  std::uint64_t fused = 0;       // cases that shared a call
+  std::uint64_t fused = 0;       // cases that a shared call told of
   std::uint64_t calls = 0;       // that they shared
   std::uint64_t alone = 0;       // cases that may share none, or found nobody
   std::uint64_t rerun = 0;       // fused cases that ran alone, too
   std::uint64_t judged = 0;      // of `fused`: by what their call left
   std::uint64_t drawn = 0;       // of `judged`: to run alone, too
   std::uint64_t lent = 0;        // of `fused`: passed on lent memory
-  std::uint64_t untold = 0;      // calls of which members could not be told
+  std::uint64_t untold = 0;      // calls that ended badly and told of none
   std::uint64_t only_fused = 0;  // cases that fail among others alone: findings
   std::uint64_t only_alone = 0;  // cases that fail without others alone
   // By kernel: calls that were not made, since others were made with them.
