@@ -416,6 +416,68 @@ TEST(FusedChecker, ManyDeathsArePostponed) {
   EXPECT_EQ(run.fused.counts().only_fused, 0u);
 }
 
+// Two configurations of eight cases each, of a writer that does nothing.
+Cases TwoTimesEight() {
+  Cases cases;
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    Case c = OneToken(i);
+    if (i >= 8) {
+      c.mutable_pool()->set_page_size(2);
+      c.mutable_pool()->set_pages(4);
+    }
+    cases.Add(std::move(c));
+  }
+  return cases;
+}
+
+struct Tally {
+  explicit Tally(const std::vector<FusedResult>& results) {
+    for (const FusedResult& result : results) {
+      postponed += result.postponed ? 1 : 0;
+      failed += !result.postponed && !Failures(result.result).empty() ? 1 : 0;
+    }
+  }
+  int postponed = 0;
+  int failed = 0;
+};
+
+// What was found when time was over is confirmed; no further call is made.
+TEST(FusedChecker, TimeThatIsOverKeepsWhatWasFound) {
+  bool over = false;
+  int shared = 0;
+  FusedOptions options;
+  options.stop = [&over] { return over; };
+  Checked run(SetOf([&](const WriteArgs& args, const auto&) {
+                shared += Tokens(args) > 1 ? 1 : 0;
+                over = true;
+                return CallResult::Ok();
+              }),
+              options);
+  const Cases cases = TwoTimesEight();
+  run.Check(cases.Images());
+  EXPECT_EQ(shared, 1);
+  const Tally tally(run.results);
+  EXPECT_EQ(tally.failed, 8);
+  EXPECT_EQ(tally.postponed, 8);
+}
+
+// After a shared call that ends its process the turn's other calls wait.
+TEST(FusedChecker, ACallThatEndsItsProcessEndsTheCalls) {
+  int shared = 0;
+  Checked run(SetOf([&](const WriteArgs& args, const auto& right) {
+    if (Tokens(args) == 1) return right(args);
+    shared += Tokens(args) == 8 ? 1 : 0;  // copies of one case are more
+    CallResult crash = CallResult::Ok();
+    crash.status = CallStatus::kCrash;
+    return crash;
+  }));
+  const Cases cases = TwoTimesEight();
+  run.Check(cases.Images());
+  EXPECT_EQ(shared, 1);
+  EXPECT_EQ(Tally(run.results).postponed, 8);
+  EXPECT_EQ(run.fused.counts().untold, 1u);
+}
+
 // A kernel that takes no large batch is right, and each of its cases is judged.
 TEST(FusedChecker, OneRefusalCountsAgainstNobody) {
   Checked run(SetOf([](const WriteArgs& args, const auto& right) {
