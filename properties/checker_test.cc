@@ -69,6 +69,9 @@ TEST_F(CheckerTest, BuiltinPassesEverything) {
     for (const mlafuzz::Check& check : result.checks) {
       ASSERT_FALSE(IsFailure(check.verdict)) << Text(result, check);
       ASSERT_NE(check.verdict, Verdict::kUnspecified) << Text(result, check);
+      // What relations make up of its calls are calls that it must answer.
+      ASSERT_EQ(check.detail.find("the rerun is"), std::string::npos)
+          << Text(result, check);
       ++runs[check.property + std::string("/") + KernelName(check.kernel)];
       if (check.verdict == Verdict::kPass) said.insert(check.step);
     }
@@ -181,6 +184,42 @@ TEST_F(CheckerTest, RulesThatReadMoreMayBeWhyARelationBreaks) {
     EXPECT_EQ(std::count(why.possible.begin(), why.possible.end(),
                          "decode.lse_base=BASE_E"),
               0);
+  }
+}
+
+// Their gathers refuse the call by which a relation of the writer would read
+// what it wrote; that is neither's fault.
+TEST_F(CheckerTest, ARelationLeavesOutWhatAContractRefuses) {
+  absl::StatusOr<Case> nope = ParseCaseText(R"pb(
+    pool {
+      page_size: 1
+      pages: 1
+      fill { byte: 165 }
+    }
+    steps {
+      write {
+        slots { values: 0 }
+        kv_c { pattern: NORMAL_RANGE seed: 1 }
+      }
+    }
+  )pb");
+  ASSERT_TRUE(nope.ok()) << nope.status();
+  std::vector<Case> cases = Generate(0, 150);
+  cases.push_back(*nope);
+  for (const char* name : {"builtin:byte-gather", "builtin:one-scale-gather",
+                           "builtin:lengths-demanded"}) {
+    Use(name);
+    for (const Case& c : cases) {
+      const CaseResult result = Check(c, {.all_relations = true});
+      for (const mlafuzz::Check& check : result.checks) {
+        ASSERT_FALSE(IsFailure(check.verdict)) << name << Text(result, check);
+        if (check.property != "nope-tail-through-gather") continue;
+        EXPECT_EQ(check.verdict, name == std::string("builtin:lengths-demanded")
+                                     ? Verdict::kPass
+                                     : Verdict::kSkipped)
+            << name << Text(result, check);
+      }
+    }
   }
 }
 

@@ -312,8 +312,9 @@ bool NopeTailThroughGather::Applies(const Contract& contract,
 absl::Status NopeTailThroughGather::Run(StepContext& context,
                                         Finding* finding) {
   const GatherContract* gather = GatherOf(context);
-  if (gather == nullptr) {
-    *finding = {Verdict::kSkipped, "no gather"};
+  // Bytes as they are, or under one scale, have no columns that mean a tail.
+  if (gather == nullptr || gather->rows() != GatherContract::ROWS_UPCONVERTED) {
+    *finding = {Verdict::kSkipped, "no gather that makes bf16 of rows"};
     return absl::OkStatus();
   }
   const std::vector<StoredRow> rows = StoredRows(context);

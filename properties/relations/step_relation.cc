@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -36,6 +37,27 @@ bool IsNan16(const std::uint8_t* at) {
   std::uint16_t bits;
   std::memcpy(&bits, at, 2);
   return (bits & 0x7fff) > 0x7f80;
+}
+
+// Why a call of `image` may be refused, or do anything, by the contract of the
+// kernel that it goes to; empty if all must be made and be right.
+std::string WhyNotDemanded(const Contracts& contracts, const CaseImage& image) {
+  for (int i = 0; i < static_cast<int>(image.steps.size()); ++i) {
+    const StepImage& step = image.steps[static_cast<std::size_t>(i)];
+    if (step.is_patch) continue;
+    const Contract* contract = contracts[static_cast<std::size_t>(step.kernel)];
+    if (contract == nullptr) {
+      return absl::StrCat("no ", KernelName(step.kernel));
+    }
+    const StepValidity v = Classify(*contract, image, i);
+    if (v.validity == Validity::kValid || v.validity == Validity::kBoundary) {
+      continue;
+    }
+    return absl::StrCat("to the ", KernelName(step.kernel),
+                        "'s contract the rerun is ", ValidityName(v.validity),
+                        " (", v.rule, "): ", v.reason);
+  }
+  return "";
 }
 
 }  // namespace
@@ -75,6 +97,12 @@ CaseImage OneStep(const StepContext& context) {
 absl::Status Rerun(const StepContext& context,
                    const std::vector<CaseImage>& images,
                    std::vector<Observation>* observations, Finding* finding) {
+  for (const CaseImage& image : images) {
+    std::string why = WhyNotDemanded(context.contracts, image);
+    if (why.empty()) continue;
+    *finding = {Verdict::kSkipped, std::move(why)};
+    return absl::OkStatus();
+  }
   if (absl::Status s =
           context.executor.Run(context.targets, images, observations);
       !s.ok()) {
@@ -153,7 +181,7 @@ absl::Status Rerun(const StepContext& context, const CaseImage& image,
       !s.ok()) {
     return s;
   }
-  *observation = std::move(observations[0]);
+  if (!observations.empty()) *observation = std::move(observations[0]);
   return absl::OkStatus();
 }
 

@@ -71,6 +71,8 @@ CaseImage OneStep(const StepContext& context);
 
 // Runs `images`. Not kPass (with a detail that names what happened) unless
 // every call ended well and left no stray bytes and no sanitizer report.
+// kSkipped, and nothing runs, if one of them holds a call that the contract of
+// its kernel does not demand (validity.h): what comes of it breaks no promise.
 // `observations` is complete whenever the result is kPass.
 absl::Status Rerun(const StepContext& context,
                    const std::vector<CaseImage>& images,
