@@ -71,7 +71,8 @@ class Inference {
         declared_(declared),
         targets_(targets),
         executor_(executor),
-        options_(options) {}
+        options_(options),
+        said_(ValuesOf(declared, kernel)) {}
 
   absl::StatusOr<InferredKernel> Run() {
     const auto before = executor_.executions();
@@ -120,8 +121,10 @@ class Inference {
     const std::vector<Field>& fields = AllFields();
     for (int number = 0; number < static_cast<int>(fields.size()); ++number) {
       const Field& field = fields[static_cast<std::size_t>(number)];
+      // Nor a rule that this contract does not have.
       if (field.kernel != kernel_ ||
-          !RuleApplies(BuiltinContract(), field.name)) {
+          !RuleApplies(BuiltinContract(), field.name) ||
+          said_.count(field.name) == 0) {
         continue;
       }
       options_.progress();
@@ -193,14 +196,12 @@ class Inference {
   // stronger promise more often than it keeps it: a fault that has nothing to
   // do with it (damage elsewhere, a crash now and then) does not.
   void DropExcuses() {
-    const std::map<std::string, std::string> said =
-        ValuesOf(declared_, kernel_);
     for (const auto& [number, range] : ranges_) {
       const std::string& name =
           AllFields()[static_cast<std::size_t>(number)].name;
-      if (ValuesOf(found_.contract, kernel_)[name] == said.at(name)) continue;
+      if (ValuesOf(found_.contract, kernel_)[name] == said_.at(name)) continue;
       for (Neighbour& n : Neighbours(found_.contract, kernel_)) {
-        if (n.field != name || n.changed != said.at(name)) continue;
+        if (n.field != name || n.changed != said_.at(name)) continue;
         options_.progress();
         const Worth worth = WorthOf(n.contract);
         if (worth.explained > worth.excused) break;
@@ -218,7 +219,7 @@ class Inference {
         AllFields()[static_cast<std::size_t>(number)].name;
     InferredField field;
     field.set_field(name);
-    field.set_declared(ValuesOf(declared_, kernel_)[name]);
+    field.set_declared(said_.at(name));
     field.set_inferred(ValuesOf(found_.contract, kernel_)[name]);
     std::vector<const Probe*> own;
     for (const Probe& probe : Of(range)) own.push_back(&probe);
@@ -311,7 +312,7 @@ class Inference {
       }
       return absl::OkStatus();
     }
-    std::map<std::string, std::string> said = ValuesOf(declared_, kernel_);
+    std::map<std::string, std::string> said = said_;
     for (const auto& [name, value] : ValuesOf(found_.contract, kernel_)) {
       if (name.rfind("arithmetic.", 0) != 0 || said[name] == value ||
           found_.tally.contradicted > 0) {
@@ -353,6 +354,8 @@ class Inference {
   const TargetSet& targets_;
   Executor& executor_;
   const InferOptions& options_;
+  // Of `declared_`, by its fields' names.
+  const std::map<std::string, std::string> said_;
   std::vector<Probe> probes_;
   std::vector<std::pair<int, Range>> ranges_;
   Range others_;
@@ -372,11 +375,35 @@ InferOptions BriefInference() {
   return options;
 }
 
+absl::Status CanInfer(Kernel kernel, const Contract& declared) {
+  const auto refuse = [&](absl::string_view asked, absl::string_view declares) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "its questions to a ", KernelName(kernel), " are of ", asked,
+        ", and this one declares ", declares,
+        "; `mlafuzz campaign` judges it by its contract, and --kernels names "
+        "others beside it"));
+  };
+  const Layout layout =
+      declared.layout() == LAYOUT_UNSPECIFIED ? FP8_DS_MLA : declared.layout();
+  // A convert knows slots alone.
+  if (layout != FP8_DS_MLA && kernel != Kernel::kConvert) {
+    return refuse("fp8_ds_mla", Layout_Name(layout));
+  }
+  const GatherContract::Rows rows = declared.gather().rows();
+  if (kernel == Kernel::kGather && rows != GatherContract::ROWS_UPCONVERTED &&
+      rows != GatherContract::ROWS_UNSPECIFIED) {
+    return refuse("rows that become bf16",
+                  absl::StrCat("rows: ", GatherContract::Rows_Name(rows)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<InferredKernel> InferKernel(Kernel kernel,
                                            const Contract& declared,
                                            const TargetSet& targets,
                                            Executor& executor,
                                            const InferOptions& options) {
+  if (absl::Status s = CanInfer(kernel, declared); !s.ok()) return s;
   return Inference(kernel, declared, targets, executor, options).Run();
 }
 
@@ -408,9 +435,17 @@ absl::StatusOr<InferResult> Infer(const TargetSet& targets,
   InferResult result;
   result.set_schema_version(1);
   Contract proposal;
+  // Before the first of them takes its time.
+  for (const Kernel kernel : kernels) {
+    const Target& target = *targets.For(kernel);
+    if (options.brief || !target.Implements(kernel)) continue;
+    if (absl::Status s = CanInfer(kernel, target.contract()); !s.ok()) return s;
+  }
   for (const Kernel kernel : kernels) {
     const Target& target = *targets.For(kernel);
     if (!target.Implements(kernel)) continue;
+    // A look before a campaign is at what can be seen.
+    if (!CanInfer(kernel, target.contract()).ok()) continue;
     auto inferred =
         InferKernel(kernel, target.contract(), targets, executor, options);
     if (!inferred.ok()) return inferred.status();

@@ -25,10 +25,15 @@ struct InferOptions {
   std::function<void()> progress = [] {};  // called now and then
 };
 
-// Reads a kernel from outside. Asks it what tells the values of each contract
-// field apart (properties/generate_for.h), and looks for the contract that
-// explains most answers. Nothing that `declared` leaves to the caller is sent,
-// so a field whose declared value promises less is undecided.
+// Whether there are questions to such a kernel: not to one of another layout
+// than fp8_ds_mla, nor to a gather that keeps codes or bytes.
+absl::Status CanInfer(Kernel kernel, const Contract& declared);
+
+// Reads a kernel from outside; an error for what CanInfer() refuses. Asks it
+// what tells the values of each contract field apart
+// (properties/generate_for.h), and looks for the contract that explains most
+// answers. Nothing that `declared` leaves to the caller is sent, so a field
+// whose declared value promises less is undecided.
 //
 // The kernel is called once a probe; all else is the oracle's work. After the
 // field at which a call hung (in brief: or most ended their process) no more is
@@ -45,7 +50,8 @@ absl::StatusOr<InferredKernel> InferKernel(Kernel kernel,
 InferOptions BriefInference();
 
 // Those of `kernels` that the targets implement, as they declare themselves;
-// `description` is set, flavour and tier are not.
+// `description` is set, flavour and tier are not. What CanInfer() refuses is an
+// error, before any call; in brief it is left out.
 absl::StatusOr<InferResult> Infer(const TargetSet& targets,
                                   absl::Span<const Kernel> kernels,
                                   Executor& executor,

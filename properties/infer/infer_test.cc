@@ -319,6 +319,46 @@ TEST(Infer, AFaultNowAndThenIsNoRule) {
   }
 }
 
+// The probes are of bf16 rows in fp8_ds_mla.
+TEST(Infer, WhatItCannotAskIsAnError) {
+  struct Target {
+    const char* name;
+    Kernel kernel;
+    const char* declares;
+  };
+  for (const Target& t :
+       {Target{"builtin:byte-gather", Kernel::kGather, "ROWS_BYTES"},
+        Target{"builtin:one-scale-gather", Kernel::kGather, "ROWS_ONE_SCALE"},
+        Target{"builtin:dsv4", Kernel::kWriter, "DSV4_FOOTER_584"}}) {
+    const auto targets = MakeTargetSet(t.name);
+    ASSERT_TRUE(targets.ok()) << targets.status();
+    const std::unique_ptr<Executor> executor = MakeHostExecutor();
+    const auto alone = InferKernel(t.kernel, targets->For(t.kernel)->contract(),
+                                   *targets, *executor, InferOptions());
+    const auto all = Infer(*targets, {Kernel::kWriter, Kernel::kGather},
+                           *executor, InferOptions());
+    for (const absl::Status& s : {alone.status(), all.status()}) {
+      EXPECT_EQ(s.code(), absl::StatusCode::kInvalidArgument) << t.name;
+      EXPECT_NE(s.message().find(t.declares), std::string::npos) << s;
+    }
+    EXPECT_EQ(executor->executions()[0] + executor->executions()[1], 0);
+    // A look before a campaign passes it by.
+    const auto brief = Infer(*targets, {t.kernel}, *executor, BriefInference());
+    ASSERT_TRUE(brief.ok()) << brief.status();
+    EXPECT_EQ(brief->kernels_size(), 0);
+  }
+}
+
+// No question about a rule that a contract does not have.
+TEST(Infer, ContractsNeedNotHaveEveryRule) {
+  Contract declared = BuiltinContract();
+  declared.mutable_writer()->clear_inputs();
+  declared.mutable_writer()->add_inputs(BF16);
+  const InferredKernel kernel =
+      InferAs("builtin", Kernel::kWriter, declared, /*brief=*/true);
+  EXPECT_THAT(Differing(kernel), IsEmpty());
+}
+
 TEST(Infer, TheDescriptionSaysWhatWasFound) {
   const auto targets = MakeTargetSet("builtin:pow2");
   const std::unique_ptr<Executor> executor = MakeHostExecutor();
