@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +15,7 @@
 #include "fuzz/campaign/scratch_folder.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/corpus_files.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/paired_ratio.h"
 #include "fuzz/command/target_flags.h"
@@ -227,10 +230,11 @@ absl::Status FusedPower(const Settings& settings,
   std::printf(
       "\nof %d targets: ratio at most %.1f: %d; above it beyond chance: %d; "
       "of %d campaigns each way found one by one alone: %d, at once alone: "
-      "%d, neither: %d; ratio of all: %.2f\n",
+      "%d, neither: %d; ratio of all: %s\n",
       static_cast<int>(twins.size()), kMost, within, above,
       static_cast<int>(twins.size() * settings.seeds), single_only, fused_only,
-      neither, all.count() == 0 ? 0.0 : all.ratio());
+      neither,
+      all.count() == 0 ? "-" : absl::StrFormat("%.2f", all.ratio()).c_str());
   return absl::OkStatus();
 }
 
@@ -250,10 +254,27 @@ int Run(const Arguments& arguments, const std::string&) {
   if (!engine.ok()) return fail(engine.status());
   settings.engine = *engine;
   if (arguments.Has("corpus")) {
-    settings.corpora = {CallersPath(arguments.Get("corpus"))};
+    const std::string folder = CallersPath(arguments.Get("corpus"));
+    std::error_code error;
+    if (!std::filesystem::is_directory(folder, error)) {
+      return fail(absl::NotFoundError(absl::StrCat(
+          "--corpus: ", folder,
+          " is not a folder; leave --corpus out to start from nothing")));
+    }
+    const CorpusFiles files = ReadCorpusFiles(folder);
+    if (files.files > 0 && files.bad.size() == files.files) {
+      return fail(absl::InvalidArgumentError(absl::StrCat(
+          "--corpus: no file in ", ShownPath(folder), " is a case (",
+          BadFilesText(files), "); leave --corpus out to start from nothing")));
+    }
+    settings.corpora = {folder};
   }
   settings.each = arguments.Has("each");
   std::vector<std::string> wanted;
+  if (arguments.Has("target") && arguments.Has("all")) {
+    return fail(absl::InvalidArgumentError(
+        "--target and --all: leave one of them out"));
+  }
   if (arguments.Has("target")) {
     const std::string names = arguments.Get("target");
     wanted = absl::StrSplit(names, ',');
@@ -271,6 +292,11 @@ int Run(const Arguments& arguments, const std::string&) {
   }
   if (settings.seeds == 0) {
     return fail(absl::InvalidArgumentError("--seeds must be at least 1"));
+  }
+  // Of a campaign 0 is no limit.
+  if (settings.inputs == 0) {
+    return fail(absl::InvalidArgumentError(
+        "--inputs must be at least 1: a twin that is not found ends by it"));
   }
   CatchStopSignals();
   settings.every = arguments.Has("all");

@@ -450,6 +450,15 @@ expect 1 'declares writer\.tail TAIL_ZERO, behaves like TAIL_UNCHANGED' \
 expect 1 '"state": "DIFFERS"' infer --target=mutant:nope-stale-tail --json
 one_line 2 'name a kernel with --target' infer mutant:nope-stale-tail
 one_line 2 'mutant:sink-dropped' infer --target=mutant:sink-droped
+one_line 2 'of rows that become bf16, and this one declares rows: ROWS_BYTES' \
+  infer --target=builtin:byte-gather
+one_line 2 'declares rows: ROWS_ONE_SCALE' \
+  infer --target=builtin:one-scale-gather --kernels=gather
+
+# ---- power
+one_line 2 'inputs must be at least 1' power --inputs=0
+one_line 2 'leave one of them out' power --all --target=mutant:nope-stale-tail
+one_line 2 'corpus: .*/nowhere is not a folder' power --corpus=nowhere
 
 # ---- ab
 few=(--rows=64 --heads=2 --topk=128)
