@@ -171,6 +171,7 @@ void CutOff(TensorSize size, Integers& list) {
 
 void CanonicaliseTable(Table& t) {
   MLAFUZZ_PLAIN(t, row_stride, t.columns());
+  if (t.expanded()) t.clear_row_stride();  // one row
   CutOff(TableEntries(t), *t.mutable_pages());
   CanonicaliseIntegers(*t.mutable_pages());
   Integers& pages = *t.mutable_pages();

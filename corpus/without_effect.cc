@@ -1,6 +1,7 @@
 #include "corpus/without_effect.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,43 @@ absl::Status CheckAt(const std::string& where, const Set& set,
                                          size, " elements"));
 }
 
+// Of several overrides of one element the last wins.
+template <typename Sets>
+absl::Status CheckSets(const std::string& where, const Sets& sets,
+                       TensorSize size) {
+  std::map<std::uint32_t, int> seen;
+  for (int i = 0; i < sets.size(); ++i) {
+    const std::string at = absl::StrCat(where, ".set[", i, "]");
+    if (absl::Status s = CheckAt(at, sets.Get(i), size); !s.ok()) return s;
+    const auto [before, is_new] = seen.emplace(sets.Get(i).at(), i);
+    if (is_new) continue;
+    return Bad(absl::StrCat(where, ".set[", before->second, "]"),
+               absl::StrCat("set[", i, "] sets element ", sets.Get(i).at(),
+                            " again; leave one out"));
+  }
+  return absl::OkStatus();
+}
+
+// What says how to go on behind the last of `values`.
+absl::Status CheckIntegers(const std::string& where, const Integers& list) {
+  const auto literal = static_cast<std::uint32_t>(list.values_size());
+  if (list.count() != 0 && list.count() <= literal) {
+    return Bad(
+        where + ".count",
+        absl::StrCat(list.count(), " is no more than the ", literal,
+                     literal == 1 ? " value" : " values", "; leave it out"));
+  }
+  const bool generates = list.count() > literal;
+  if (!generates && list.order() != Integers::IDENTITY) {
+    return Bad(where + ".order",
+               "is of what `count` generates behind the values; leave it out");
+  }
+  if (list.order() == Integers::IDENTITY && list.seed() != 0) {
+    return Bad(where + ".seed", "is of the order PERMUTED alone; leave it out");
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckBits(const std::string& where, std::uint32_t bits) {
   if (bits <= 0xffff) return absl::OkStatus();
   return Bad(where, absl::StrFormat("0x%x has more than 16 bits; of an fp32 "
@@ -58,10 +96,10 @@ absl::Status CheckValues(const std::string& where, const Values& values,
   if (!wide && values.low_seed() != 0) {
     return Bad(where + ".low_seed", "is of fp32 tensors alone; leave it out");
   }
+  if (absl::Status s = CheckSets(where, values.set(), size); !s.ok()) return s;
   for (int i = 0; i < values.set_size(); ++i) {
     const SetBits& set = values.set(i);
     const std::string at = absl::StrCat(where, ".set[", i, "]");
-    if (absl::Status s = CheckAt(at, set, size); !s.ok()) return s;
     if (absl::Status s = CheckBits(at + ".bits", set.bits()); !s.ok()) return s;
     if (!wide && set.low() != 0) {
       return Bad(at + ".low", "is of fp32 tensors alone; leave it out");
@@ -77,14 +115,7 @@ absl::Status CheckIndices(const std::string& where, const Indices& indices) {
                absl::StrCat(indices.valid(), " is more than the width ",
                             indices.width()));
   }
-  for (int i = 0; i < indices.set_size(); ++i) {
-    if (absl::Status s = CheckAt(absl::StrCat(where, ".set[", i, "]"),
-                                 indices.set(i), IndexCount(indices));
-        !s.ok()) {
-      return s;
-    }
-  }
-  return absl::OkStatus();
+  return CheckSets(where, indices.set(), IndexCount(indices));
 }
 
 absl::Status CheckCount(const std::string& where, int given, TensorSize size,
@@ -95,6 +126,14 @@ absl::Status CheckCount(const std::string& where, int given, TensorSize size,
 }
 
 absl::Status CheckTable(const std::string& where, const Table& table) {
+  if (table.expanded() && table.row_stride() != 0) {
+    return Bad(where + ".row_stride",
+               "an expanded table has one row; leave it out");
+  }
+  if (absl::Status s = CheckIntegers(where + ".pages", table.pages());
+      !s.ok()) {
+    return s;
+  }
   return CheckCount(where + ".pages.values", table.pages().values_size(),
                     TableEntries(table), "entries");
 }
@@ -110,6 +149,9 @@ absl::Status CheckOffset(const std::string& where, std::uint32_t offset,
 
 absl::Status CheckWrite(const TokenLayout& layout, const std::string& where,
                         const Write& w) {
+  if (absl::Status s = CheckIntegers(where + ".slots", w.slots()); !s.ok()) {
+    return s;
+  }
   const DType dtype = w.input() == DTYPE_UNSPECIFIED ? BF16 : w.input();
   if (absl::Status s =
           CheckValues(where + ".kv_c", w.kv_c(), dtype, KvCValues(layout, w));

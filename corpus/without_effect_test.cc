@@ -97,6 +97,28 @@ TEST(WithoutEffect, IsRefusedByNameAndNotCanonical) {
                     "values: [0, 1] } } } }"),
        "steps[0].gather.block_table.pages.values: 2 are more than the 1 "
        "entries"},
+      {absl::StrCat(Pool(),
+                    "steps { gather { block_table { rows: 2 columns: 2 "
+                    "expanded: true row_stride: 7 pages { values: [0, 1] } } "
+                    "} }"),
+       "block_table.row_stride: an expanded table has one row"},
+      {absl::StrCat(Pool(),
+                    "steps { gather { block_table { rows: 1 columns: 2 pages { "
+                    "values: 1 count: 1 } } } }"),
+       "block_table.pages.count: 1 is no more than the 1 value;"},
+      {absl::StrCat(Pool(),
+                    "steps { write { slots { values: [0, 1] count: 1 } } }"),
+       "steps[0].write.slots.count: 1 is no more than the 2 values;"},
+      {absl::StrCat(Pool(),
+                    "steps { write { slots { values: 1 order: PERMUTED } } }"),
+       "write.slots.order: is of what `count` generates"},
+      {absl::StrCat(Pool(), "steps { write { slots { count: 2 seed: 3 } } }"),
+       "write.slots.seed: is of the order PERMUTED alone"},
+      {Write("kv_c { set { at: 5 bits: 1 } set { at: 3 bits: 2 } set { at: 5 "
+             "bits: 4 } }"),
+       "kv_c.set[0]: set[2] sets element 5 again"},
+      {Convert("set { at: 1 value: 1 } set { at: 1 value: 2 }"),
+       "token_indices.set[0]: set[1] sets element 1 again"},
       {Convert("valid: 4"), "token_indices.valid: 4 is more than the width 3"},
       {Convert("set { at: 6 value: 1 }"),
        "token_indices.set[0].at: 6 is past the last of the 6"},

@@ -349,14 +349,34 @@ TEST(Infer, WhatItCannotAskIsAnError) {
   }
 }
 
-// No question about a rule that a contract does not have.
-TEST(Infer, ContractsNeedNotHaveEveryRule) {
-  Contract declared = BuiltinContract();
-  declared.mutable_writer()->clear_inputs();
-  declared.mutable_writer()->add_inputs(BF16);
-  const InferredKernel kernel =
-      InferAs("builtin", Kernel::kWriter, declared, /*brief=*/true);
-  EXPECT_THAT(Differing(kernel), IsEmpty());
+// Contracts differ in the rules that they have; whatever they are, the answer
+// is a status.
+TEST(Infer, EveryRightKernelIsAskedOrRefused) {
+  int asked = 0, refused = 0;
+  for (const TargetInfo& info : AllTargets()) {
+    if (info.name.rfind("mutant:", 0) == 0) continue;
+    const auto targets = MakeTargetSet(info.name);
+    ASSERT_TRUE(targets.ok()) << targets.status();
+    const std::unique_ptr<Executor> executor = MakeHostExecutor();
+    InferOptions options = BriefInference();
+    options.probes_per_field = 1;
+    options.other_probes = 4;
+    for (const Kernel kernel : info.replaces) {
+      const auto inferred =
+          InferKernel(kernel, targets->For(kernel)->contract(), *targets,
+                      *executor, options);
+      if (inferred.ok()) {
+        ++asked;
+        EXPECT_THAT(Differing(*inferred), IsEmpty()) << info.name;
+      } else {
+        ++refused;
+        EXPECT_EQ(inferred.status().code(), absl::StatusCode::kInvalidArgument)
+            << info.name << inferred.status();
+      }
+    }
+  }
+  EXPECT_GT(asked, 10);
+  EXPECT_GT(refused, 5);
 }
 
 TEST(Infer, TheDescriptionSaysWhatWasFound) {
