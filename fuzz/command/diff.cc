@@ -17,6 +17,8 @@
 #include "fuzz/command/commands.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
+#include "fuzz/worker/session.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {
@@ -39,6 +41,30 @@ std::vector<std::string> Kernels(const Targets& a, const Targets& b) {
     }
   }
   return kernels;
+}
+
+// A sentence a kernel that is one and the same on both sides, whatever the
+// targets' names: a comparison with itself finds only what comes and goes.
+std::vector<std::string> ComparedWithThemselves(
+    const Targets& a, const Targets& b,
+    const std::vector<std::string>& kernels) {
+  std::vector<std::string> notes;
+  if (a.all() == b.all()) return notes;  // as it was asked for
+  const auto first = MakeTargets(a), second = MakeTargets(b);
+  if (!first.ok() || !second.ok()) return notes;  // an error of its own
+  for (const Kernel kernel : kAllKernels) {
+    if (std::find(kernels.begin(), kernels.end(), KernelName(kernel)) ==
+        kernels.end()) {
+      continue;
+    }
+    const Target* const x = first->For(kernel);
+    const Target* const y = second->For(kernel);
+    if (x == nullptr || y == nullptr || x->name() != y->name()) continue;
+    notes.push_back(absl::StrCat("both sides have the ", KernelName(kernel),
+                                 " of ", x->name(),
+                                 ": it is compared with itself"));
+  }
+  return notes;
 }
 
 // Of one case, in words.
@@ -75,6 +101,9 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   cases.cases = std::move(taken);
   for (const std::string& error : cases.errors) UsageError(error);
   if (cases.cases.empty()) return kExitUsage;
+  for (const std::string& note : ComparedWithThemselves(a, b, kernels)) {
+    std::printf("note: %s\n", note.c_str());
+  }
   CatchStopSignals();
   WorkRequest request;
   request.set_mode(WorkRequest::DIFF);
@@ -157,6 +186,7 @@ int Run(const Arguments& arguments, const std::string& typed) {
   }
   options.no_oracle = arguments.Has("no-oracle");
   options.within_bounds = arguments.Has("within-bounds");
+  options.notes = ComparedWithThemselves(*a, *b, kernels);
   options.kernels = std::move(kernels);
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
     return Fail(s);

@@ -394,6 +394,12 @@ expect 2 'case.txtpb: .*writer fail' \
 # ---- diff
 expect 1 'different' diff "${case_file}" --a=builtin \
   --b=mutant:nope-stale-tail --flavour=plain
+expect 1 'both sides have the gather of builtin: it is compared with itself' \
+  diff "${case_file}" --a=builtin --b=builtin:pow2 --kernels=gather
+# A refusal is an answer.
+echo 'pool { page_size: 1 pages: 1 } steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } } workspace_starts: 0 dst_rows: 1 } }' > "${caller}/bf16.txtpb"
+expect 1 'step 0, gather: a: ok; b: refused \(dst must be u8' \
+  diff bf16.txtpb --a=builtin --b=builtin:byte-gather --flavour=plain
 expect 0 'equal, bit for bit' diff "${case_file}" --a=builtin \
   --b=control:thread-mapping --flavour=plain
 expect 1 'a passes; b fails' diff --cases=200 --a=builtin \
