@@ -82,6 +82,7 @@ StepImage PartOf(const StepImage& whole, const Part& part, const Part& dst) {
   StepImage step;
   step.kernel = whole.kernel;
   step.step = whole.step;
+  step.extra = whole.extra;  // where things lie in a second cache
   for (const Tensor& t : whole.tensors) {
     if (t.id == TensorId::kDst || t.id == TensorId::kDstScales) {
       step.tensors.push_back(RowsOf(t, dst.first, dst.count));
