@@ -153,6 +153,6 @@ code=0
 "${mlafuzz}" merge --state="${STATE}" "${folder}/straight/shards/0" \
   --units=10 --cases="${CASES}" > "${folder}/log/short" 2>&1 || code=$?
 [[ "${code}" == 2 ]] || fail "exit ${code} of a merge that lacks a unit"
-grep -q "1 of 10 units are not done, the first of seed 10" "${folder}/log/short" \
+grep -q "1 of 10 units are not done, those of seed 10;" "${folder}/log/short" \
   || fail "no word of the unit that lacks"
 echo "PASSED"
