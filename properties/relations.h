@@ -13,6 +13,9 @@
 
 namespace mlafuzz {
 
+// The relation that shared calls look for (properties/fused/fused_checker.h).
+inline constexpr char kFusedRelation[] = "fused";
+
 // A property that compares two runs and needs no oracle for the values: the
 // kernel against itself under a change that must not matter, or must matter in
 // a known way.

@@ -18,6 +18,9 @@ struct Engine {
   std::string flavour;  // "asan+ubsan", "plain", "race"
 };
 
+// Cases that are checked at once.
+inline constexpr std::uint32_t kMostFused = 65536;
+
 struct CampaignOptions {
   Engine engine;
   Targets targets;

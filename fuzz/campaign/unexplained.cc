@@ -16,9 +16,6 @@
 namespace mlafuzz {
 namespace {
 
-// The relation of what cases do among others in one call.
-constexpr char kFused[] = "fused";
-
 absl::string_view WithoutKernel(absl::string_view key) {
   const std::size_t slash = key.find('/');
   return slash == absl::string_view::npos ? key : key.substr(slash + 1);
@@ -99,7 +96,7 @@ std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
   // What only a shared call shows of a kernel that is wrong alone, too: as long
   // as that is so, it may be the same fault, whatever explains the other.
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i].failure.property() != kFused) continue;
+    if (findings[i].failure.property() != kFusedRelation) continue;
     for (std::size_t k = 0; k < findings.size(); ++k) {
       const Failure& other = findings[k].failure;
       if (other.kernel() != findings[i].failure.kernel() ||

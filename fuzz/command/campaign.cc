@@ -41,7 +41,6 @@ using Clock = std::chrono::steady_clock;
 // for a kernel that works, and the campaign finds out about the others.
 constexpr double kLookShare = 0.25;
 constexpr double kLongestLook = 30;
-constexpr std::uint64_t kMostFused = 65536;
 constexpr std::uint64_t kMostThreads = 1024;
 
 // A look at what libraries declare: a wrong declaration is found as a fault of

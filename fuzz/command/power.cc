@@ -71,8 +71,6 @@ struct Settings {
   bool each = false;
 };
 
-constexpr std::uint64_t kMostFused = 65536;
-
 absl::StatusOr<Series> Measure(const Settings& settings, const TargetInfo& info,
                                WorkRequest::Mutator mutator,
                                std::uint32_t fuse = 0) {
@@ -189,7 +187,7 @@ absl::Status FusedPower(const Settings& settings,
       "Ratio: the geometric mean over seeds that found it both ways, fused to "
       "one by one, and its one-sided 95 %% bounds.\n\n"
       "| target | one by one: median | 95th percentile | found | %u at once: "
-      "median | 95th percentile | found | ratio | above | below |\n"
+      "median | 95th percentile | found | ratio | at least | at most |\n"
       "|---|---|---|---|---|---|---|---|---|---|\n",
       settings.corpora.empty() ? "from an empty corpus"
                                : "from the stored cases",

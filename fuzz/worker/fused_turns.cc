@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <iterator>
 #include <utility>
 
@@ -31,6 +32,16 @@ constexpr std::int64_t kLentBeside = std::int64_t{4} << 20;
 // Bytes of a turn's images; four turns are there at a time.
 constexpr std::int64_t kMostBytes = std::int64_t{160} << 20;
 
+// How calls ended that told nothing: of what engines say campaigns keep little.
+void Log(const std::string& line) {
+  std::fprintf(stderr, "%s\n", line.c_str());
+  const char* const path = std::getenv("MLAFUZZ_FUSED_LOG");
+  std::FILE* const file = path == nullptr ? nullptr : std::fopen(path, "a");
+  if (file == nullptr) return;
+  std::fprintf(file, "%s\n", line.c_str());
+  std::fclose(file);
+}
+
 bool AnyFails(const CaseResult& result) {
   return std::any_of(result.checks.begin(), result.checks.end(),
                      [](const Check& c) { return IsFailure(c.verdict); });
@@ -57,9 +68,7 @@ FusedTurns::FusedTurns(const WorkRequest& request, Session& session,
   FusedOptions options;
   options.most_cases = request.fuse();
   options.judge_twice = request.judge_twice();
-  options.log = [](const std::string& line) {
-    std::fprintf(stderr, "%s\n", line.c_str());
-  };
+  options.log = &Log;
   options.threads = threads_;
   options.relations = &Session::CampaignOptions;
   options.stop = [this] { return status_.stop != 0; };

@@ -13,22 +13,10 @@
 #include "oracle/decode/decode_matches.h"
 #include "oracle/device/decode_draws.h"
 #include "oracle/device/decode_plan.h"
+#include "oracle/device/one_thread.h"
 
 namespace mlafuzz::oracle {
 namespace {
-
-// What a block of threads does, one after the other.
-struct OneThread {
-  template <class F>
-  void For(int n, const F& f) const {
-    for (int i = 0; i < n; ++i) f(i);
-  }
-  template <class F>
-  void One(const F& f) const {
-    f();
-  }
-  void Together() const {}
-};
 
 std::uint32_t Bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 std::uint64_t Bits(double x) { return std::bit_cast<std::uint64_t>(x); }

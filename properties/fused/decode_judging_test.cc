@@ -29,6 +29,7 @@
 #include "oracle/device/decode_draws.h"
 #include "oracle/device/decode_plan.h"
 #include "oracle/device/decode_rows.h"
+#include "oracle/device/one_thread.h"
 #include "properties/fused/for_each.h"
 
 namespace mlafuzz {
@@ -39,18 +40,6 @@ using oracle::Draws;
 
 constexpr std::uint64_t kBytes = std::uint64_t{256} << 20;
 constexpr std::size_t kFamily = 512;  // cases of one call
-
-struct OneThread {
-  template <class F>
-  void For(int n, const F& f) const {
-    for (int i = 0; i < n; ++i) f(i);
-  }
-  template <class F>
-  void One(const F& f) const {
-    f();
-  }
-  void Together() const {}
-};
 
 struct Counts {
   std::uint64_t cases = 0;
@@ -244,10 +233,10 @@ class Family {
     std::vector<char> bytes(oracle::LayRoom(call_.most, nullptr, &room));
     oracle::LayRoom(call_.most, bytes.data(), &room);
     oracle::DecodeShared shared;
-    const OneThread team;
+    const oracle::OneThread team;
     const auto heads = static_cast<std::uint64_t>(call_.rules.heads);
     DecodeTold told;
-    oracle::DecodeRow<OneThread>(
+    oracle::DecodeRow<oracle::OneThread>(
         team, call_.rules, bytes_, bytes_, plan_.queries[row / heads],
         static_cast<int>(row % heads), plan_.keys.data(), plan_.blocks.data(),
         plan_.splits.data(), room, &shared)

@@ -11,10 +11,6 @@
 namespace mlafuzz {
 namespace {
 
-std::size_t NumberOf(const StepImage& step, TensorId id) {
-  return static_cast<std::size_t>(step.Find(id) - step.tensors.data());
-}
-
 template <class T>
 void Put(const std::vector<T>& entries, std::uint8_t* to) {
   if (!entries.empty()) {

@@ -1,9 +1,6 @@
 #include "properties/fused/fused_checker.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <utility>
@@ -13,6 +10,7 @@
 #include "oracle/judge.h"
 #include "properties/fused/for_each.h"
 #include "properties/fused/judge_twice.h"
+#include "properties/fused/scoped_seconds.h"
 #include "properties/relations.h"
 
 namespace mlafuzz {
@@ -31,26 +29,8 @@ constexpr std::int64_t kFirstThreshold = 64;
 // Of cases that are judged among others, one in so many runs alone at least,
 // whatever is drawn.
 constexpr std::uint64_t kLeastAlone = 20;
-constexpr char kFused[] = "fused";
 // Cases of a shared call that a thread judges at a time.
 constexpr std::size_t kPiece = 16;
-
-using Clock = std::chrono::steady_clock;
-
-// Adds the seconds until its end.
-class Timer {
- public:
-  explicit Timer(double& seconds) : seconds_(seconds) {}
-  ~Timer() {
-    seconds_ += std::chrono::duration<double>(Clock::now() - start_).count();
-  }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-
- private:
-  double& seconds_;
-  Clock::time_point start_ = Clock::now();
-};
 
 bool AnyFails(const std::vector<Check>& checks) {
   return std::any_of(checks.begin(), checks.end(),
@@ -180,7 +160,7 @@ class Batch {
     for (std::vector<std::size_t>& members : calls) Open(std::move(members));
     std::vector<std::unique_ptr<FusedCase>> fused(calls_.size());
     {
-      Timer timer(counts_.lay_seconds);
+      ScopedSeconds timer(counts_.lay_seconds);
       ForEach(
           fused.size(), options_.threads,
           [&](std::size_t c) {
@@ -194,7 +174,7 @@ class Batch {
     }
     std::vector<LentCalls::Result> lent;
     if (options_.lent != nullptr) {
-      Timer timer(counts_.run_seconds);
+      ScopedSeconds timer(counts_.run_seconds);
       auto results = options_.lent->RunAll(fused, contracts_, options_.threads,
                                            options_.progress);
       if (!results.ok()) return results.status();
@@ -241,8 +221,8 @@ class Batch {
                    std::vector<std::size_t>* alone) {
     // A refusal is no bad end.
     if (!call.refused) ++counts_.untold;
-    Log(absl::StrCat("a call of ", call.members.size(),
-                     " cases, each of which now runs alone: ", why));
+    options_.log(absl::StrCat("a call of ", call.members.size(),
+                              " cases, each of which now runs alone: ", why));
     call.untold = std::move(why);
     alone->insert(alone->end(), call.members.begin(), call.members.end());
   }
@@ -262,8 +242,8 @@ class Batch {
         return absl::OkStatus();
       }
       if (!made) {
-        Log(absl::StrCat("a call of ", call.members.size(),
-                         " cases on lent memory: ", lent->why_not));
+        options_.log(absl::StrCat("a call of ", call.members.size(),
+                                  " cases on lent memory: ", lent->why_not));
       }
       if (lent->as_expected) {
         if (options_.judge_twice) {
@@ -287,19 +267,19 @@ class Batch {
     if (!made) {
       CaseImage image;
       {
-        Timer timer(counts_.lay_seconds);
+        ScopedSeconds timer(counts_.lay_seconds);
         image = fused.Lay(options_.threads);
       }
       std::vector<Observation> observations;
       {
-        Timer timer(counts_.run_seconds);
+        ScopedSeconds timer(counts_.run_seconds);
         if (absl::Status s =
                 executor_.Run(targets_, {&image, 1}, &observations);
             !s.ok()) {
           return s;
         }
       }
-      Timer timer(counts_.lay_seconds);
+      ScopedSeconds timer(counts_.lay_seconds);
       seen = fused.Split(observations.at(0), options_.threads);
       for (const StepObservation& step : observations[0].steps) {
         call.refused |= step.status == CallStatus::kRefused ||
@@ -312,7 +292,7 @@ class Batch {
       return absl::OkStatus();
     }
     {
-      Timer timer(counts_.judge_seconds);
+      ScopedSeconds timer(counts_.judge_seconds);
       ForEach(
           call.members.size(), options_.threads,
           [&](std::size_t m) {
@@ -325,18 +305,6 @@ class Batch {
     }
     DrawReruns(call, alone);
     return absl::OkStatus();
-  }
-
-  // How calls ended that told nothing, for who asks: campaigns keep little of
-  // what their engines say.
-  void Log(const std::string& line) const {
-    options_.log(line);
-    const char* const path = std::getenv("MLAFUZZ_FUSED_LOG");
-    if (path == nullptr) return;
-    std::FILE* const file = std::fopen(path, "a");
-    if (file == nullptr) return;
-    std::fprintf(file, "%s\n", line.c_str());
-    std::fclose(file);
   }
 
   // Who of a judged call runs alone, too.
@@ -360,7 +328,7 @@ class Batch {
   }
 
   absl::Status RunAlone(std::vector<std::size_t> places) {
-    Timer timer(counts_.alone_seconds);
+    ScopedSeconds timer(counts_.alone_seconds);
     std::size_t end = 0;
     for (std::size_t at = 0; at < places.size(); at = end) {
       options_.progress();
@@ -476,7 +444,7 @@ class Batch {
         absl::StrCat("among ", others, " others in one call: ", detail);
     const std::size_t before = result.checks.size();
     for (const Relation& r : AllRelations()) {
-      if (r.name != std::string(kFused) ||
+      if (r.name != std::string(kFusedRelation) ||
           !r.applies(targets_, contracts_, result.image)) {
         continue;
       }
@@ -502,7 +470,7 @@ class Batch {
     }
     result.checks.push_back(
         {step, result.image.steps[static_cast<std::size_t>(step)].kernel,
-         kFused, Verdict::kFail,
+         kFusedRelation, Verdict::kFail,
          absl::StrCat(seen, "; not among copies of itself"), nullptr});
     return absl::OkStatus();
   }
@@ -510,7 +478,7 @@ class Batch {
   static void AddPass(CaseResult& result) {
     for (std::size_t step = 0; step < result.image.steps.size(); ++step) {
       result.checks.push_back({static_cast<int>(step),
-                               result.image.steps[step].kernel, kFused,
+                               result.image.steps[step].kernel, kFusedRelation,
                                Verdict::kPass, "", nullptr});
     }
   }

@@ -17,14 +17,14 @@ class GatherReference : public StepReference {
                   const oracle::GatherRules& rules)
       : context_(context),
         step_(step),
-        dst_(Number(TensorId::kDst)),
+        dst_(NumberOf(Shape(), TensorId::kDst)),
         count_(static_cast<std::size_t>(Shape().tensors[dst_].shape[0])),
         written_(context.fused.members().size(), 0) {
     call_.rules = rules;
     call_.dst = context.layout.tensor(step, dst_).begin;
     call_.dst_row_bytes = RowBytes(dst_);
     if (Shape().Find(TensorId::kDstScales) != nullptr) {
-      const std::size_t scales = Number(TensorId::kDstScales);
+      const std::size_t scales = NumberOf(Shape(), TensorId::kDstScales);
       call_.scales = context.layout.tensor(step, scales).begin;
       call_.scales_row_bytes = RowBytes(scales);
     }
@@ -64,9 +64,6 @@ class GatherReference : public StepReference {
 
  private:
   const StepImage& Shape() const { return context_.fused.shape().steps[step_]; }
-  std::size_t Number(TensorId id) const {
-    return static_cast<std::size_t>(Shape().Find(id) - Shape().tensors.data());
-  }
   std::uint64_t RowBytes(std::size_t t) const {
     const Tensor& tensor = Shape().tensors[t];
     return static_cast<std::uint64_t>(tensor.strides[0]) *

@@ -15,6 +15,11 @@
 
 namespace mlafuzz {
 
+// Of the tensor, which the step has, among its tensors.
+inline std::size_t NumberOf(const StepImage& step, TensorId id) {
+  return static_cast<std::size_t>(step.Find(id) - step.tensors.data());
+}
+
 // A call on lent memory, as references of its steps see it.
 struct LentContext {
   const FusedCase& fused;

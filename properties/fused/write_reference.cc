@@ -17,7 +17,7 @@ class WriteReference : public StepReference {
                  const oracle::WriteRules& rules)
       : context_(context),
         step_(step),
-        slots_(Number(TensorId::kSlotMapping)),
+        slots_(NumberOf(Shape(), TensorId::kSlotMapping)),
         tokens_(static_cast<std::size_t>(Shape().tensors[slots_].shape[0])),
         written_(context.fused.members().size(), 0) {
     call_.rules = rules;
@@ -75,11 +75,8 @@ class WriteReference : public StepReference {
 
  private:
   const StepImage& Shape() const { return context_.fused.shape().steps[step_]; }
-  std::size_t Number(TensorId id) const {
-    return static_cast<std::size_t>(Shape().Find(id) - Shape().tensors.data());
-  }
   oracle::SourceRows SourceOf(TensorId id) const {
-    const std::size_t t = Number(id);
+    const std::size_t t = NumberOf(Shape(), id);
     return {.begin = context_.layout.tensor(step_, t).begin,
             .row_bytes =
                 2 * static_cast<std::uint64_t>(Shape().tensors[t].strides[0])};

@@ -15,6 +15,7 @@
 #include "oracle/device/decode_call.h"
 #include "oracle/device/decode_rows.h"
 #include "oracle/device/gather_rows.h"
+#include "oracle/device/one_thread.h"
 #include "oracle/device/write_rows.h"
 
 namespace {
@@ -192,19 +193,6 @@ int Compare(void* self, const MlafuzzRange* ranges, size_t count,
   return 0;
 }
 
-// What the threads of a block do, one after the other.
-struct OneThread {
-  template <class F>
-  void For(int n, const F& f) const {
-    for (int i = 0; i < n; ++i) f(i);
-  }
-  template <class F>
-  void One(const F& f) const {
-    f();
-  }
-  void Together() const {}
-};
-
 int Judge(void* self, const void* data, size_t size) {
   namespace oracle = mlafuzz::oracle;
   HostLender& lender = *Self(self);
@@ -224,9 +212,9 @@ int Judge(void* self, const void* data, size_t size) {
       reinterpret_cast<oracle::DecodeTold*>(lender.hosts[kMlafuzzTold].data());
   const auto heads = static_cast<uint64_t>(call.rules.heads);
   const auto shared = std::make_unique<oracle::DecodeShared>();
-  const OneThread team;
+  const oracle::OneThread team;
   for (uint64_t row = 0; row < call.rows(); ++row) {
-    oracle::DecodeRow<OneThread>(
+    oracle::DecodeRow<oracle::OneThread>(
         team, call.rules, Reference(lender),
         reinterpret_cast<const uint8_t*>(lender.lent),
         reinterpret_cast<const oracle::DecodeQuery*>(plan)[row / heads],
