@@ -604,7 +604,7 @@ class Builder {
   const Case& case_;
   const TokenLayout* layout_ = nullptr;
   ValueGenerator poison_;
-  std::uint64_t next_stream_ = 1;
+  std::uint64_t next_stream_ = kPoisonOfPool;
   std::int64_t taken_ = 0;
   CaseImage image_;
 };

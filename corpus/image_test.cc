@@ -8,6 +8,7 @@
 
 #include "absl/strings/match.h"
 #include "corpus/codec.h"
+#include "corpus/token_layout.h"
 #include "gtest/gtest.h"
 
 namespace mlafuzz {
@@ -45,6 +46,61 @@ steps { patch { slot: 0 data: "x" } })");
   for (int i = 656; i < 672; ++i)
     other += pool.bytes[pool.RowAt(0) + i] != 0x7f;
   EXPECT_GT(other, 8);
+}
+
+// A stored case means the same for ever: sums of what each kind of fill puts
+// into the pools of every layout.
+TEST(Image, FillsAreWhatTheyWere) {
+  const std::uint64_t golden[Fill::Kind_ARRAYSIZE] = {
+      0x61c20f6e07dc3e85, 0xe3cf13bca8b7d779, 0x26191ed3801f2129,
+      0x251731386475ba29, 0xc0bf7e1ed51ad476};
+  for (int kind = 0; kind < Fill::Kind_ARRAYSIZE; ++kind) {
+    std::uint64_t sum = 0xcbf29ce484222325u;  // FNV-1a
+    for (const TokenLayout& layout : TokenLayouts()) {
+      for (int scales = 0; scales < Fill::Scales_ARRAYSIZE; ++scales) {
+        for (const int row_bytes : {0, layout.token_bytes + 9, 130}) {
+          Case c = Parse("pool { page_size: 3 pages: 2 page_stride: 2500 }");
+          Pool& pool = *c.mutable_pool();
+          pool.set_layout(layout.layout);
+          pool.set_row_bytes(static_cast<std::uint32_t>(row_bytes));
+          pool.mutable_fill()->set_kind(static_cast<Fill::Kind>(kind));
+          pool.mutable_fill()->set_scales(static_cast<Fill::Scales>(scales));
+          pool.mutable_fill()->set_seed(11);
+          pool.mutable_fill()->set_byte(kind == Fill::BYTE ? 0xa5 : 0);
+          const auto image = BuildImage(c);
+          ASSERT_TRUE(image.ok()) << image.status();
+          for (const std::uint8_t byte : image->pool.bytes) {
+            sum = (sum ^ byte) * 0x100000001b3u;
+          }
+        }
+      }
+    }
+    EXPECT_EQ(sum, golden[kind]) << Fill::Kind_Name(kind) << std::hex << sum;
+  }
+}
+
+// Rows that are too short for their layout's parts end where they end.
+TEST(Image, NoFillLeavesItsRows) {
+  for (const TokenLayout& layout : TokenLayouts()) {
+    for (int kind = 1; kind < Fill::Kind_ARRAYSIZE; ++kind) {
+      for (int row_bytes = 1; row_bytes < layout.token_bytes; row_bytes += 13) {
+        Case c = Parse("pool { page_size: 1 pages: 2 page_stride: 1200 }");
+        Pool& pool = *c.mutable_pool();
+        pool.set_layout(layout.layout);
+        pool.set_row_bytes(static_cast<std::uint32_t>(row_bytes));
+        const auto poisoned = BuildImage(c);
+        pool.mutable_fill()->set_kind(static_cast<Fill::Kind>(kind));
+        const auto filled = BuildImage(c);
+        ASSERT_TRUE(poisoned.ok() && filled.ok());
+        for (std::size_t i = 0; i < filled->pool.bytes.size(); ++i) {
+          if (static_cast<int>(i % 1200) < row_bytes) continue;
+          ASSERT_EQ(filled->pool.bytes[i], poisoned->pool.bytes[i])
+              << layout.name << " kind " << kind << " row of " << row_bytes
+              << ", byte " << i;
+        }
+      }
+    }
+  }
 }
 
 TEST(Image, PoisonSeedChangesGapsAndOutputsOnly) {

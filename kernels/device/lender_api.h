@@ -9,7 +9,7 @@
 // says what the functions do. Those that return int: 0, or not, and error()
 // says why.
 
-#define MLAFUZZ_LENDER_VERSION 6
+#define MLAFUZZ_LENDER_VERSION 7
 
 typedef struct MlafuzzRange {
   uint64_t begin;
@@ -20,7 +20,7 @@ typedef struct MlafuzzRange {
 typedef struct MlafuzzDifferences {
   uint64_t bytes;
   uint64_t first;  // offset, if there is any
-  // What refer() could not tell since the last bring().
+  // What refer() could not tell since the last lend().
   uint64_t unsettled;
 } MlafuzzDifferences;
 
@@ -43,8 +43,14 @@ typedef struct MlafuzzLender {
   uint64_t (*bytes)(void* self);
   // Pinned memory of the host, as large as asked for at least.
   void* (*host)(void* self, int which, uint64_t bytes);
-  // From host(which), one of kMlafuzzInputs and kMlafuzzOtherInputs.
+  // From host(which), one of kMlafuzzInputs and kMlafuzzOtherInputs, to the
+  // reference.
   int (*bring)(void* self, int which, uint64_t begin, uint64_t end);
+  // Pools of the reference: a FillCall (properties/fused/fill_call.h), whose
+  // plan lies in host(kMlafuzzRows) from byte `at` on, a multiple of 16.
+  int (*fill)(void* self, const void* call, size_t call_size, uint64_t at);
+  // From the reference to the lent memory.
+  int (*lend)(void* self, uint64_t begin, uint64_t end);
   int (*expect)(void* self, uint64_t begin, uint64_t end);
   // Work of the oracle's on the reference, one of kMlafuzz*Rows below, for
   // `rows` rows; what there is of each lies in host(kMlafuzzRows) from byte

@@ -60,6 +60,15 @@ absl::Status LentMemory::Bring(std::uint64_t begin, std::uint64_t end,
   return Of(api_.bring(self_, InputsOf(which), begin, end));
 }
 
+absl::Status LentMemory::Fill(absl::Span<const std::uint8_t> call,
+                              std::uint64_t at) {
+  return Of(api_.fill(self_, call.data(), call.size(), at));
+}
+
+absl::Status LentMemory::Lend(std::uint64_t begin, std::uint64_t end) {
+  return Of(api_.lend(self_, begin, end));
+}
+
 absl::Status LentMemory::Expect(std::uint64_t begin, std::uint64_t end) {
   return Of(api_.expect(self_, begin, end));
 }

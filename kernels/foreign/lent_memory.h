@@ -19,8 +19,9 @@ namespace mlafuzz {
 // reference: what the lent bytes must be when the call is done. How a call
 // goes:
 //
-//   1. Inputs() is filled with all that the call finds; Bring() takes it to the
-//      reference, and from there to the lent memory.
+//   1. Inputs() is filled with what the call finds; Bring() takes it to the
+//      reference, where Fill() lays pools; Lend() copies all to the lent
+//      memory.
 //   2. Expected() is filled where the call must leave something else; Expect()
 //      takes that to the reference alone. Or Refer() has the device work it out
 //      from what is there. Settle() waits for all of it.
@@ -68,8 +69,12 @@ class LentMemory {
     return Host(kMlafuzzTold, bytes);
   }
 
-  // Both begin to.
+  // All begin to.
   absl::Status Bring(std::uint64_t begin, std::uint64_t end, int which = 0);
+  // `call` is a FillCall (properties/fused/fill_call.h), its plan in Rows()
+  // from byte `at` on, a multiple of 16.
+  absl::Status Fill(absl::Span<const std::uint8_t> call, std::uint64_t at);
+  absl::Status Lend(std::uint64_t begin, std::uint64_t end);
   absl::Status Expect(std::uint64_t begin, std::uint64_t end);
   // Begins to make the reference what a call must leave: `work` is one of
   // kMlafuzz*Rows, which say what `rules` are, and the rows of Rows() from byte

@@ -216,6 +216,7 @@ class Family {
       put(plan_.splits, call_.splits_at());
       std::memcpy(*plan, plan_bytes_.data(), plan_bytes_.size());
       if (absl::Status s = memory_.Bring(0, used_); !s.ok()) return s;
+      if (absl::Status s = memory_.Lend(0, used_); !s.ok()) return s;
       if (absl::Status s = memory_.Settle(); !s.ok()) return s;
       absl::Status s = memory_.Judge(
           {reinterpret_cast<const std::uint8_t*>(&call_), sizeof call_});

@@ -172,12 +172,16 @@ CaseImage FusedCase::Lay(int threads) const {
 
 void FusedCase::LayInto(const Memory& memory, int threads) const {
   const PoolImage& first = members_[0]->pool;
-  std::copy(first.bytes.begin(), first.bytes.begin() + first.offset,
-            memory.pool);
+  if (memory.pool != nullptr) {
+    std::copy(first.bytes.begin(), first.bytes.begin() + first.offset,
+              memory.pool);
+  }
   ForEach(members_.size(), threads, [&](std::size_t m) {
-    const PoolImage& own = members_[m]->pool;
-    std::copy(own.bytes.begin() + own.offset, own.bytes.end(),
-              memory.pool + PagesOf(m).begin);
+    if (memory.pool != nullptr) {
+      const PoolImage& own = members_[m]->pool;
+      std::copy(own.bytes.begin() + own.offset, own.bytes.end(),
+                memory.pool + PagesOf(m).begin);
+    }
     for (std::size_t number = 0; number < tensors_.size(); ++number) {
       for (std::size_t at = 0; at < tensors_[number].size(); ++at) {
         LayRows(number, at, m, memory.tensors[number][at]);

@@ -69,8 +69,8 @@ class FusedCase {
   // The call with its bytes. Here and below, `threads` share the work.
   CaseImage Lay(int threads = 1) const;
 
-  // Where bytes of the call go: pool_size() of the pool, tensor_size() of each
-  // tensor by step.
+  // Where bytes of the call go: pool_size() of the pool (null: they are not
+  // laid), tensor_size() of each tensor by step.
   struct Memory {
     std::uint8_t* pool = nullptr;
     std::vector<std::vector<std::uint8_t*>> tensors;

@@ -18,9 +18,9 @@ absl::StatusOr<LayAhead::Laid> LayAhead::Take(const FusedCase& fused,
   return Laid{taken_, *inputs};
 }
 
-absl::Status LayAhead::Begin(const FusedCase& next, int threads) {
+absl::Status LayAhead::Begin(const FusedCase& next, LentLayout layout,
+                             int threads) {
   Wait();
-  LentLayout layout(next);
   next_ = 0;
   // What cannot be lent needs not be laid.
   if (layout.used() > memory_.bytes()) return absl::OkStatus();

@@ -30,9 +30,9 @@ class LayAhead {
   absl::StatusOr<Laid> Take(const FusedCase& fused, const LentLayout& layout,
                             int threads);
 
-  // Begins to lay `next` into the half that was not taken last. `next` must
-  // live until Wait().
-  absl::Status Begin(const FusedCase& next, int threads);
+  // Begins to lay `next`, as `layout` has it, into the half that was not taken
+  // last. `next` must live until Wait().
+  absl::Status Begin(const FusedCase& next, LentLayout layout, int threads);
   // It is laid. ForEach() shares its threads with nobody: who needs them waits.
   void Wait();
   // Whoever fills the memory's inputs itself: what was laid is lost.

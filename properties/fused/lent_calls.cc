@@ -66,6 +66,7 @@ std::unique_ptr<LentRun> LentCalls::Open(const FusedCase& fused,
                      .decodes_passed = decodes_passed_,
                      .ahead = ahead_,
                      .keep_all = keep_all_,
+                     .fill_from = fill_from_,
                      .lost = lost_},
       fused, contracts, threads, from);
 }

@@ -18,6 +18,7 @@
 #include "oracle/verdict.h"
 #include "properties/fused/fused_case.h"
 #include "properties/fused/lay_ahead.h"
+#include "properties/fused/lent_layout.h"
 
 namespace mlafuzz {
 
@@ -96,6 +97,9 @@ class LentCalls {
   // All that a call left is brought back, whether or not it is as expected.
   void KeepAll(bool keep) { keep_all_ = keep; }
 
+  // Pools of so many bytes or more are filled on the device.
+  void FillFrom(std::uint64_t bytes) { fill_from_ = bytes; }
+
   struct Times {        // seconds, of all calls so far
     double lay = 0;     // inputs into pinned memory, unless beside the rest
     double expect = 0;  // what must come of them, and laying it
@@ -137,6 +141,7 @@ class LentCalls {
   std::unique_ptr<LentMemory> memory_;
   LayAhead ahead_;
   bool keep_all_ = false;
+  std::uint64_t fill_from_ = LentLayout::kFillFrom;
   // Why it is of no further use; empty: it is.
   std::string lost_;
   Times times_;

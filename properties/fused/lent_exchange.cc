@@ -51,10 +51,18 @@ absl::StatusOr<LentCalls::Together> LentCalls::RunTogether(
     ScopedSeconds timer(times_.lay);
     ForEach(
         calls.size(), threads,
-        [&](std::size_t i) { calls[i]->Lay(*inputs, 1); }, 1);
+        [&](std::size_t i) { calls[i]->layout().Lay(*inputs, 1); }, 1);
   }
-  if (absl::Status s = memory_->Bring(0, bytes); !s.ok()) return lost(s);
-  copied_bytes_ += bytes;
+  std::vector<MlafuzzRange> laid;
+  for (const LentRun* const call : calls) call->layout().AddLaid(&laid);
+  for (const auto& [begin, end] : laid) {
+    if (absl::Status s = memory_->Bring(begin, end); !s.ok()) return lost(s);
+    copied_bytes_ += end - begin;
+  }
+  for (LentRun* const call : calls) {
+    if (absl::Status s = call->Fill(); !s.ok()) return lost(s);
+  }
+  if (absl::Status s = memory_->Lend(0, bytes); !s.ok()) return lost(s);
   std::size_t steps = 0;
   for (LentRun* const call : calls) steps = std::max(steps, call->steps());
   for (std::size_t step = 0; step < steps; ++step) {

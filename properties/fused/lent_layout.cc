@@ -19,8 +19,9 @@ LentLayout::Place Reserve(std::uint64_t* at, std::size_t misalignment,
 
 }  // namespace
 
-LentLayout::LentLayout(const FusedCase& fused, std::uint64_t from)
-    : fused_(fused), from_(from) {
+LentLayout::LentLayout(const FusedCase& fused, std::uint64_t from,
+                       std::uint64_t fill_from)
+    : fused_(fused), fills_pool_(fused.pool_size() >= fill_from), from_(from) {
   const CaseImage& image = fused.shape();
   std::uint64_t at = from + kSlack;
   tensors_.resize(image.steps.size());
@@ -52,7 +53,7 @@ void LentLayout::Lay(std::uint8_t* inputs, int threads) const {
     end = place.begin + place.size;
   };
   FusedCase::Memory to;
-  to.pool = inputs + pool_.begin;
+  if (!fills_pool_) to.pool = inputs + pool_.begin;
   for (const auto& step : tensors_) {
     auto& tensors = to.tensors.emplace_back();
     for (const Place& place : step) {
@@ -63,6 +64,17 @@ void LentLayout::Lay(std::uint8_t* inputs, int threads) const {
   slack(pool_);
   std::memset(inputs + end, kSlackByte, used_ - end);
   fused_.LayInto(to, threads);
+}
+
+void LentLayout::AddLaid(std::vector<MlafuzzRange>* ranges) const {
+  if (!ranges->empty() && ranges->back().end == from_) {
+    ranges->back().end = used_;
+  } else {
+    ranges->push_back({from_, used_});
+  }
+  if (!fills_pool_) return;
+  ranges->back().end = pool_.begin;
+  ranges->push_back({pool_.begin + pool_.size, used_});
 }
 
 }  // namespace mlafuzz

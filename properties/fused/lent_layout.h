@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/device/lender_api.h"
 #include "kernels/foreign/executor.h"
 #include "properties/fused/fused_case.h"
 
@@ -19,8 +20,13 @@ class LentLayout {
 
   static constexpr std::uint64_t kSlack = 4096;
 
-  // From byte `from` on. `fused` must outlive it.
-  explicit LentLayout(const FusedCase& fused, std::uint64_t from = 0);
+  // From byte `from` on. A pool of `fill_from` bytes or more is filled on the
+  // device. `fused` must outlive it.
+  explicit LentLayout(const FusedCase& fused, std::uint64_t from = 0,
+                      std::uint64_t fill_from = kFillFrom);
+
+  // Of fewer bytes, bringing them costs less than having them filled.
+  static constexpr std::uint64_t kFillFrom = std::uint64_t{1} << 20;
 
   const Place& pool() const { return pool_; }
   const Place& tensor(std::size_t step, std::size_t t) const {
@@ -39,12 +45,18 @@ class LentLayout {
   // Offset of byte 0 of member m's tensor.
   std::uint64_t RowsOf(std::size_t step, std::size_t t, std::size_t m) const;
 
+  // PoolsOnDevice lays the pool, and Lay() leaves it out.
+  bool FillsPool() const { return fills_pool_; }
   // All that the call finds, slack included, into bytes [from(), used()).
   void Lay(std::uint8_t* inputs, int threads) const;
+  // Adds the stretches that Lay() lays; one that goes on where the last ends
+  // belongs to that.
+  void AddLaid(std::vector<MlafuzzRange>* ranges) const;
 
  private:
   const FusedCase& fused_;
   Place pool_;
+  bool fills_pool_;
   std::vector<std::vector<Place>> tensors_;
   const std::uint64_t from_;
   std::uint64_t used_ = 0;

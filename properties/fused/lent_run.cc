@@ -36,7 +36,7 @@ LentRun::LentRun(const Owner& owner, const FusedCase& fused,
       threads_(threads),
       image_(fused.shape()),
       size_(fused.members().size()),
-      layout_(fused, from),
+      layout_(fused, from, owner.fill_from),
       host_(fused, contracts),
       references_(MakeReferences({.fused = fused,
                                   .contracts = contracts,
@@ -51,7 +51,11 @@ LentRun::LentRun(const Owner& owner, const FusedCase& fused,
                               .memory = memory_,
                               .host = host_,
                               .threads = threads,
-                              .copied_bytes = owner.copied_bytes})) {}
+                              .copied_bytes = owner.copied_bytes})) {
+  if (layout_.FillsPool()) {
+    pools_.emplace(fused, layout_, memory_, owner.copied_bytes);
+  }
+}
 
 absl::StatusOr<LentCalls::Result> LentRun::Run(const FusedCase* next) {
   next_ = next;
@@ -119,9 +123,13 @@ absl::Status LentRun::Prepare() {
     const auto laid = owner_.ahead.Take(fused_, layout_, threads_);
     if (!laid.ok()) return laid.status();
     inputs_ = laid->inputs;
-    absl::Status s = memory_.Bring(0, layout_.used(), laid->which);
-    if (!s.ok()) return s;
-    owner_.copied_bytes += layout_.used();
+    std::vector<MlafuzzRange> ranges;
+    layout_.AddLaid(&ranges);
+    for (const auto& [begin, end] : ranges) {
+      absl::Status s = memory_.Bring(begin, end, laid->which);
+      if (!s.ok()) return s;
+      owner_.copied_bytes += end - begin;
+    }
   }
   ScopedSeconds timer(owner_.times.expect);
   if (const std::uint64_t bytes = plan_bytes(); bytes > 0) {
@@ -130,11 +138,12 @@ absl::Status LentRun::Prepare() {
     PlanAt(*rows, 0);
   }
   Plan(threads_);
-  return absl::OkStatus();
+  if (absl::Status s = Fill(); !s.ok()) return s;
+  return memory_.Lend(0, layout_.used());
 }
 
 std::uint64_t LentRun::plan_bytes() const {
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = pools_.has_value() ? Aligned(pools_->plan_bytes()) : 0;
   for (const auto& reference : references_) {
     bytes += Aligned(reference->plan_bytes());
   }
@@ -142,6 +151,10 @@ std::uint64_t LentRun::plan_bytes() const {
 }
 
 void LentRun::PlanAt(std::uint8_t* rows, std::uint64_t offset) {
+  if (pools_.has_value()) {
+    pools_->PlanAt(rows + offset, offset);
+    offset += Aligned(pools_->plan_bytes());
+  }
   for (const auto& reference : references_) {
     reference->PlanAt(rows + offset, offset);
     offset += Aligned(reference->plan_bytes());
@@ -153,6 +166,7 @@ bool LentRun::Plan(int threads) {
   ForEach(
       size_, threads,
       [&](std::size_t m) {
+        if (pools_.has_value()) pools_->Plan(m);
         for (const auto& reference : references_) {
           if (reference->Plan(m)) continue;
           settled = false;
@@ -175,7 +189,8 @@ absl::Status LentRun::Refer(std::size_t step) {
   }
   if (step == 0 && next_ != nullptr) {
     // From here on the device has work, and this process little.
-    absl::Status s = owner_.ahead.Begin(*next_, threads_);
+    absl::Status s = owner_.ahead.Begin(
+        *next_, LentLayout(*next_, 0, owner_.fill_from), threads_);
     if (!s.ok()) return s;
   }
   ScopedSeconds timer(owner_.times.wait);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "properties/fused/lay_ahead.h"
 #include "properties/fused/lent_calls.h"
 #include "properties/fused/lent_layout.h"
+#include "properties/fused/pools_on_device.h"
 #include "properties/fused/step_reference.h"
 
 namespace mlafuzz {
@@ -33,7 +35,8 @@ class LentRun {
     std::uint64_t& copied_bytes;
     std::uint64_t& decodes_passed;
     LayAhead& ahead;
-    bool keep_all;  // LentCalls::KeepAll()
+    bool keep_all;            // LentCalls::KeepAll()
+    std::uint64_t fill_from;  // LentCalls::FillFrom()
     // Set when memory is of no further use.
     std::string& lost;
   };
@@ -63,8 +66,10 @@ class LentRun {
   // What the host has to know of all members. False: its bytes do not follow
   // from its contract alone.
   bool Plan(int threads);
-  void Lay(std::uint8_t* inputs, int threads) const {
-    layout_.Lay(inputs, threads);
+  const LentLayout& layout() const { return layout_; }
+  // Begins to fill its pool, where the device does that.
+  absl::Status Fill() {
+    return pools_.has_value() ? pools_->Begin() : absl::OkStatus();
   }
   // Begins to make the reference what the step must leave.
   absl::Status Begin(std::size_t step) { return references_[step]->Begin(); }
@@ -115,6 +120,7 @@ class LentRun {
   const std::size_t size_;  // members
   const LentLayout layout_;
   HostExpectations host_;
+  std::optional<PoolsOnDevice> pools_;  // none: they are brought
   const std::vector<std::unique_ptr<StepReference>> references_;
   // By step; null of one whose decodes the host judges, or that has none.
   const std::vector<std::unique_ptr<DecodeTelling>> tellings_;

@@ -16,6 +16,8 @@
 #include "oracle/device/decode_rows_launch.h"
 #include "oracle/device/gather_rows_launch.h"
 #include "oracle/device/write_rows_launch.h"
+#include "properties/fused/device/fill_pools_launch.h"
+#include "properties/fused/fill_call.h"
 
 namespace mlafuzz::device {
 namespace {
@@ -96,15 +98,37 @@ class Lender {
     return host.data;
   }
 
-  // The lent memory is written by a copy on the device, so that what a runner
-  // does to it while this goes on harms no reference.
   bool Bring(int which, std::uint64_t begin, std::uint64_t end) {
     if (!Current() || !Within(begin, end, which)) return false;
     Mark(kBring);
-    return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
-           Good(cudaMemcpyAsync(reference_ + begin, At(which, begin),
+    return Good(cudaMemcpyAsync(reference_ + begin, At(which, begin),
                                 end - begin, cudaMemcpyHostToDevice,
                                 stream_)) &&
+           Close(kBring);
+  }
+
+  bool Fill(const void* data, std::size_t size, std::uint64_t at) {
+    FillCall call;
+    const std::uint8_t* plan = nullptr;
+    if (!Current() || !Read(data, size, &call)) return false;
+    Mark(kBring);
+    return BringRows(at, call.plan_bytes(), &plan) &&
+           Good(LaunchFillPools(call, plan,
+                                reinterpret_cast<std::uint8_t*>(reference_),
+                                stream_)) &&
+           Close(kBring);
+  }
+
+  // The lent memory is written by a copy on the device, so that what a runner
+  // does to it while this goes on harms no reference.
+  bool Lend(std::uint64_t begin, std::uint64_t end) {
+    if (!Current()) return false;
+    if (begin > end || end > bytes()) {
+      error_ = "a range past the lent memory";
+      return false;
+    }
+    Mark(kBring);
+    return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
                                 end - begin, cudaMemcpyDeviceToDevice,
                                 stream_)) &&
@@ -398,6 +422,14 @@ const MlafuzzLender kLender = {
     .bring =
         [](void* self, int which, std::uint64_t begin, std::uint64_t end) {
           return Self(self)->Bring(which, begin, end) ? 0 : 1;
+        },
+    .fill =
+        [](void* self, const void* call, std::size_t size, std::uint64_t at) {
+          return Self(self)->Fill(call, size, at) ? 0 : 1;
+        },
+    .lend =
+        [](void* self, std::uint64_t begin, std::uint64_t end) {
+          return Self(self)->Lend(begin, end) ? 0 : 1;
         },
     .expect =
         [](void* self, std::uint64_t begin, std::uint64_t end) {

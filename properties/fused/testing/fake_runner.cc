@@ -71,6 +71,8 @@ LentOnHost::LentOnHost(const std::string& name) {
   EXPECT_TRUE(memory.ok()) << memory.status();
   runner.Lend(**memory, 0);
   calls = std::make_unique<LentCalls>(targets, runner, *std::move(memory));
+  // Small and large ones both ways.
+  calls->FillFrom(std::uint64_t{64} << 10);
 }
 
 Contracts LentOnHost::contracts() {

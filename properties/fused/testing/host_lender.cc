@@ -17,6 +17,7 @@
 #include "oracle/device/gather_rows.h"
 #include "oracle/device/one_thread.h"
 #include "oracle/device/write_rows.h"
+#include "properties/fused/fill_call.h"
 
 namespace {
 
@@ -80,10 +81,17 @@ void* Host(void* self, int which, uint64_t bytes) {
 int Bring(void* self, int which, uint64_t begin, uint64_t end) {
   HostLender& lender = *Self(self);
   lender.begun.emplace_back([&lender, which, begin, end] {
-    const char* const from = lender.hosts[which].data();
+    std::memcpy(lender.reference + begin, lender.hosts[which].data() + begin,
+                end - begin);
+  });
+  return 0;
+}
+
+int Lend(void* self, uint64_t begin, uint64_t end) {
+  HostLender& lender = *Self(self);
+  lender.begun.emplace_back([&lender, begin, end] {
     lender.unsettled = 0;
-    std::memcpy(lender.reference + begin, from + begin, end - begin);
-    std::memcpy(lender.lent + begin, from + begin, end - begin);
+    std::memcpy(lender.lent + begin, lender.reference + begin, end - begin);
   });
   return 0;
 }
@@ -106,6 +114,43 @@ bool Read(const void* from, size_t size, T* to) {
   if (size != sizeof *to) return false;
   std::memcpy(to, from, sizeof *to);
   return true;
+}
+
+void FillPools(HostLender& lender, const mlafuzz::FillCall& call, uint64_t at) {
+  const char* const plan = lender.hosts[kMlafuzzRows].data() + at;
+  const auto* const pools = reinterpret_cast<const mlafuzz::PoolToFill*>(plan);
+  const auto* const patches =
+      reinterpret_cast<const mlafuzz::PoolPatch*>(plan + call.patches_at());
+  for (uint64_t p = 0; p < call.pools; ++p) {
+    const mlafuzz::PoolToFill& pool = pools[p];
+    uint8_t* const bytes = Reference(lender) + pool.at;
+    if (pool.filling.IsLaidUnder()) {
+      for (int64_t i = 0; i < WordsUnder(pool.filling); ++i) {
+        LayUnder(pool.filling, i, bytes);
+      }
+    }
+    for (int64_t slot = 0; slot < pool.filling.slots; ++slot) {
+      for (int i = 0; i < call.shape.words_a_token(); ++i) {
+        LayToken(call.shape, pool.filling.fill,
+                 pool.filling.words.Stream(static_cast<uint64_t>(slot)),
+                 call.shape.PlaceOf(slot), i, bytes + pool.filling.offset);
+      }
+    }
+    for (uint64_t i = 0; i < pool.patches; ++i) {
+      const mlafuzz::PoolPatch& patch = patches[pool.first_patch + i];
+      std::memcpy(lender.reference + patch.at,
+                  plan + call.bytes_at() + patch.from, patch.count);
+    }
+  }
+}
+
+int Fill(void* self, const void* data, size_t size, uint64_t at) {
+  HostLender& lender = *Self(self);
+  mlafuzz::FillCall call;
+  if (!Read(data, size, &call)) return 1;
+  lender.begun.emplace_back(
+      [&lender, call, at] { FillPools(lender, call, at); });
+  return 0;
 }
 
 // Row number `i` of those from byte `at` on.
@@ -245,6 +290,8 @@ const MlafuzzLender kLender = {
     .bytes = [](void* self) { return Self(self)->bytes; },
     .host = &Host,
     .bring = &Bring,
+    .fill = &Fill,
+    .lend = &Lend,
     .expect = &Expect,
     .refer = &Refer,
     .settle =

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kMostTemplates = 16;
 constexpr std::size_t kSiblings = 15;
+// Both ways are taken.
+constexpr std::uint64_t kFillFrom = std::uint64_t{64} << 10;
 // Each costs a process.
 constexpr int kMostBadEnds = 3;
 
@@ -29,6 +31,7 @@ absl::Status JudgeFamiliesTwice(LentCalls& calls, const TargetSet& targets,
                                 TwiceCounts* counts) {
   const GeneratorOptions options = OptionsFor(targets, kernel);
   calls.KeepAll(true);
+  calls.FillFrom(kFillFrom);
   const std::size_t templates =
       std::clamp(cases / (kSiblings + 1), std::size_t{1}, kMostTemplates);
   int bad_ends = 0;
