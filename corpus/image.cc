@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "corpus/case_limits.h"
 #include "corpus/pool_fill.h"
+#include "corpus/pool_filling.h"
 #include "corpus/token_layout.h"
 #include "corpus/value_generator.h"
 #include "corpus/values.h"

@@ -76,7 +76,8 @@ MLAFUZZ_CORPUS_CODE inline void Store(std::uint8_t* to, std::uint64_t word,
   }
 #endif
   for (int i = 0; i < 8; ++i) {
-    if ((mask >> i & 1) != 0) to[i] = static_cast<std::uint8_t>(word >> (8 * i));
+    if ((mask >> i & 1) != 0)
+      to[i] = static_cast<std::uint8_t>(word >> (8 * i));
   }
 }
 
@@ -104,7 +105,8 @@ MLAFUZZ_CORPUS_CODE inline void LayUnder(const PoolFilling& pool,
       mask & 0xff);
 }
 
-// Word `i` of a slot's token, whose generator is `words`; page 0 is at `page_0`.
+// Word `i` of a slot's token, whose generator is `words`; page 0 is at
+// `page_0`.
 MLAFUZZ_CORPUS_CODE inline void LayToken(const PoolShape& shape,
                                          const FillRule& fill,
                                          const ValueGenerator& words,

@@ -286,11 +286,10 @@ MLAFUZZ_CORPUS_CODE inline TokenWord TokenWordOf(const TokenShape& shape,
     return {token_bytes::AroundOne(drawn), all};
   }
   for (std::int32_t j = 0; j < count; ++j) {
-    out.bytes |=
-        static_cast<std::uint64_t>(token_bytes::RowByte(
-            shape, fill, words, begin + j,
-            static_cast<std::uint8_t>(drawn >> (8 * j))))
-        << (8 * j);
+    out.bytes |= static_cast<std::uint64_t>(token_bytes::RowByte(
+                     shape, fill, words, begin + j,
+                     static_cast<std::uint8_t>(drawn >> (8 * j))))
+                 << (8 * j);
   }
   return out;
 }

@@ -16,6 +16,7 @@
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/bench_devices.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/device_flags.h"
 #include "fuzz/command/environment.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/worker/foreign.h"
@@ -211,12 +212,17 @@ void PrintKills(const BenchResult& result) {
 }
 
 // Kernels that run in a process of their own, by the wall clock.
+// `devices`: how several GPUs do, and nothing else.
 absl::Status BenchApart(const Targets& targets, const std::string& flavour,
+                        const std::vector<std::uint32_t>& devices,
                         double seconds) {
   const auto engine = FindEngine(flavour);
   if (!engine.ok()) return engine.status();
   std::printf("%s, tier %s\n", targets.all().c_str(),
               TierText(targets).c_str());
+  if (!devices.empty()) {
+    return PrintDevices(*engine, targets, devices, seconds);
+  }
   WorkRequest request;
   *request.mutable_targets() = targets;
   request.set_seconds(seconds);
@@ -235,7 +241,7 @@ absl::Status BenchApart(const Targets& targets, const std::string& flavour,
   if (!targets.device_name().empty() && !result->fused().empty() &&
       result->not_lent().empty()) {
     std::fflush(stdout);
-    return PrintDevices(*engine, targets, seconds);
+    return PrintDevices(*engine, targets, TwoDevices(targets), seconds);
   }
   return absl::OkStatus();
 }
@@ -277,13 +283,15 @@ int Run(const Arguments& arguments, const std::string&) {
   CatchStopSignals();
   const auto seconds = arguments.Seconds("time", 1);
   if (!seconds.ok()) return fail(seconds.status());
-  const auto targets = ReadTargets(arguments);
+  auto targets = ReadTargets(arguments);
   if (!targets.ok()) return fail(targets.status());
+  const auto devices = ReadDevices(arguments, &*targets);
+  if (!devices.ok()) return fail(devices.status());
   if (AnyForeign(*targets)) {
     // Not the flavour's kernels, and its sanitizers would slow the rest.
     const absl::Status s = BenchApart(
         *targets, arguments.Has("flavour") ? arguments.Get("flavour") : "plain",
-        *seconds);
+        *devices, *seconds);
     return s.ok() ? kExitNothingFound : fail(s);
   }
   if (targets->all() != "builtin") {
@@ -304,7 +312,11 @@ int Run(const Arguments& arguments, const std::string&) {
 
 Command BenchCommand() {
   return {"bench", "", "speed on one core or on a GPU, and where the time goes",
-          WithTargetFlags({{"time", "1s", "for each figure (default 1s)"}}),
+          WithTargetFlags(
+              {{"time", "1s", "for each figure (default 1s)"},
+               {"devices", "0,1",
+                "how several GPUs of --backend=cuda do beside one, and nothing "
+                "else"}}),
           Run};
 }
 

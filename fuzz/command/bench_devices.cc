@@ -23,8 +23,7 @@ using Rates = std::map<std::string, double>;  // cases/s, by kernel
 // Workers at once, one a device: what all of them judge.
 absl::StatusOr<Rates> Together(const Engine& engine, const Targets& targets,
                                const std::vector<std::uint32_t>& devices,
-                               double seconds) {
-  const unsigned processors = std::max(2u, std::thread::hardware_concurrency());
+                               unsigned threads, double seconds) {
   std::vector<absl::StatusOr<BenchResult>> results(
       devices.size(), absl::UnknownError("not run"));
   std::vector<std::thread> workers;
@@ -34,7 +33,7 @@ absl::StatusOr<Rates> Together(const Engine& engine, const Targets& targets,
     request.mutable_targets()->set_device(devices[i]);
     request.set_seconds(seconds);
     request.set_fuse(kBatch);
-    request.set_threads(processors / 2);
+    request.set_threads(threads);
     workers.emplace_back([&engine, &results, i, request] {
       results[i] = BenchInWorker(engine, request);
     });
@@ -53,30 +52,40 @@ absl::StatusOr<Rates> Together(const Engine& engine, const Targets& targets,
 }  // namespace
 
 absl::Status PrintDevices(const Engine& engine, const Targets& targets,
+                          const std::vector<std::uint32_t>& devices,
                           double seconds) {
-  const std::uint32_t first = targets.device();
-  const std::uint32_t second = first + 1;
-  const auto one = Together(engine, targets, {first}, seconds);
+  const auto count = static_cast<unsigned>(devices.size());
+  // With one device, as it would be with two.
+  const unsigned threads =
+      std::max(1u, std::thread::hardware_concurrency() / std::max(2u, count));
+  const auto one = Together(engine, targets, {devices[0]}, threads, seconds);
   if (!one.ok()) return one.status();
-  const auto there =
-      DescribeDevice({.cuda = true, .device = static_cast<int>(second)});
-  Rates two;
-  if (there.ok()) {
-    auto rates = Together(engine, targets, {first, second}, seconds);
+  Rates all;
+  if (count > 1) {
+    auto rates = Together(engine, targets, devices, threads, seconds);
     if (!rates.ok()) return rates.status();
-    two = *std::move(rates);
+    all = *std::move(rates);
   }
   for (const auto& [kernel, rate] : *one) {
-    std::printf("devices: kernel=%s batch=%u one=%.0f two=", kernel.c_str(),
-                kBatch, rate);
-    if (two.empty()) {
-      std::printf("not measured: one device\n");
+    std::printf("devices: kernel=%s batch=%u threads=%u one=%.0f ",
+                kernel.c_str(), kBatch, threads, rate);
+    if (all.empty()) {
+      std::printf("more=not measured: one device\n");
     } else {
-      std::printf("%.0f efficiency=%.2f\n", two.at(kernel),
-                  two.at(kernel) / (2 * rate));
+      std::printf("devices=%u all=%.0f efficiency=%.2f\n", count,
+                  all.at(kernel), all.at(kernel) / (count * rate));
     }
   }
   return absl::OkStatus();
+}
+
+std::vector<std::uint32_t> TwoDevices(const Targets& targets) {
+  std::vector<std::uint32_t> devices = {targets.device()};
+  const std::uint32_t next = targets.device() + 1;
+  const auto there =
+      DescribeDevice({.cuda = true, .device = static_cast<int>(next)});
+  if (there.ok()) devices.push_back(next);
+  return devices;
 }
 
 }  // namespace mlafuzz

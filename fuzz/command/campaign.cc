@@ -9,15 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "fuzz/campaign/one_shot.h"
 #include "fuzz/campaign/signals.h"
 #include "fuzz/command/campaign_flags.h"
 #include "fuzz/command/changed_since.h"
 #include "fuzz/command/commands.h"
+#include "fuzz/command/device_flags.h"
 #include "fuzz/command/infer_text.h"
 #include "fuzz/command/target_flags.h"
 #include "fuzz/worker/foreign.h"
@@ -77,50 +76,13 @@ void NoteContradictions(CampaignOptions* options) {
   }
 }
 
-// One corpus, one report, and one tier: the cards must be alike. What follows
-// up findings uses the first.
-absl::Status ReadDevices(const Arguments& arguments, CampaignOptions* options) {
-  if (!arguments.Has("devices")) return absl::OkStatus();
-  if (arguments.Has("device")) {
-    return absl::InvalidArgumentError(
-        "--device and --devices: leave one of them out");
-  }
-  if (options->targets.device_name().empty()) {
-    return absl::InvalidArgumentError(
-        "--devices is for kernels on GPUs: add --backend=cuda");
-  }
-  const std::string list = arguments.Get("devices");
-  std::string first;
-  for (const absl::string_view word : absl::StrSplit(list, ',')) {
-    std::uint32_t device = 0;
-    if (!absl::SimpleAtoi(word, &device) || device > 255) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--devices takes numbers of GPUs with a comma between them, got \"",
-          list, "\""));
-    }
-    if (std::find(options->devices.begin(), options->devices.end(), device) !=
-        options->devices.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--devices names GPU ", device, " twice"));
-    }
-    const auto name =
-        DescribeDevice({.cuda = true, .device = static_cast<int>(device)});
-    if (!name.ok()) {
-      return absl::Status(name.status().code(),
-                          absl::StrCat("--devices: GPU ", device, ": ",
-                                       std::string(name.status().message())));
-    }
-    if (first.empty()) first = *name;
-    if (*name != first) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--devices: GPU ", options->devices[0], " is ", first, ", GPU ",
-          device, " is ", *name,
-          "; a report is of one kind of card: start a campaign for each"));
-    }
-    options->devices.push_back(device);
-  }
-  options->targets.set_device(options->devices[0]);
-  options->targets.set_device_name(first);
+// One corpus, one report; what follows up findings uses the first.
+absl::Status ChooseDevices(const Arguments& arguments,
+                           CampaignOptions* options) {
+  auto devices = ReadDevices(arguments, &options->targets);
+  if (!devices.ok()) return devices.status();
+  options->devices = *std::move(devices);
+  if (options->devices.empty()) return absl::OkStatus();
   const auto count = static_cast<int>(options->devices.size());
   if (!arguments.Has("jobs")) options->jobs = count;
   if (options->jobs < count) {
@@ -241,7 +203,7 @@ int Run(const Arguments& arguments, const std::string& typed) {
   if (absl::Status s = ReadCampaignFlags(arguments, &options); !s.ok()) {
     return error(s);
   }
-  if (absl::Status s = ReadDevices(arguments, &options); !s.ok()) {
+  if (absl::Status s = ChooseDevices(arguments, &options); !s.ok()) {
     return error(s);
   }
   if (absl::Status s = ReadFuse(arguments, &options); !s.ok()) return error(s);

@@ -5,7 +5,7 @@
 
 #include "corpus/case.pb.h"
 #include "corpus/image.h"
-#include "corpus/pool_fill.h"
+#include "corpus/pool_filling.h"
 
 namespace mlafuzz {
 namespace {
@@ -37,15 +37,14 @@ PoolsOnDevice::PoolsOnDevice(const FusedCase& fused, const LentLayout& layout,
   firsts_.reserve(members.size());
   for (const CaseImage* const member : members) {
     firsts_.push_back({call_.patches, call_.patch_bytes});
-    call_.most_bytes = std::max<std::uint64_t>(call_.most_bytes,
-                                               member->pool.bytes.size());
+    call_.most_bytes =
+        std::max<std::uint64_t>(call_.most_bytes, member->pool.bytes.size());
     for (const Patch& patch : member->source->pool().patches()) {
       call_.patch_bytes += patch.data().size();
-      ForEachPatchPart(
-          member->pool, patch,
-          [this](std::int64_t, std::int64_t, std::int64_t) {
-            ++call_.patches;
-          });
+      ForEachPatchPart(member->pool, patch,
+                       [this](std::int64_t, std::int64_t, std::int64_t) {
+                         ++call_.patches;
+                       });
     }
   }
 }
@@ -64,17 +63,16 @@ void PoolsOnDevice::Plan(std::size_t m) {
   for (const Patch& patch : c.pool().patches()) {
     std::memcpy(rows_ + call_.bytes_at() + byte, patch.data().data(),
                 patch.data().size());
-    ForEachPatchPart(member.pool, patch,
-                     [&](std::int64_t to, std::int64_t from,
-                         std::int64_t count) {
-                       const PoolPatch part = {
-                           .at = at + static_cast<std::uint64_t>(to),
-                           .from = byte + static_cast<std::uint64_t>(from),
-                           .count = static_cast<std::uint64_t>(count)};
-                       std::memcpy(rows_ + call_.patches_at() +
-                                       number++ * sizeof part,
-                                   &part, sizeof part);
-                     });
+    ForEachPatchPart(
+        member.pool, patch,
+        [&](std::int64_t to, std::int64_t from, std::int64_t count) {
+          const PoolPatch part = {
+              .at = at + static_cast<std::uint64_t>(to),
+              .from = byte + static_cast<std::uint64_t>(from),
+              .count = static_cast<std::uint64_t>(count)};
+          std::memcpy(rows_ + call_.patches_at() + number++ * sizeof part,
+                      &part, sizeof part);
+        });
     byte += patch.data().size();
   }
   PoolToFill pool = {

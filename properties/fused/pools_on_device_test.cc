@@ -32,9 +32,8 @@ Case DrawShape(const TokenLayout& layout, Choices& choices) {
   pool.set_page_size(1 + choices.Below(9));
   if (choices.Below(3) == 0) {
     // Too few for some of the layout's parts, or more than all.
-    pool.set_row_bytes(1 + choices.Below(
-                               static_cast<std::uint32_t>(layout.token_bytes) +
-                               40));
+    pool.set_row_bytes(
+        1 + choices.Below(static_cast<std::uint32_t>(layout.token_bytes) + 40));
   }
   const std::uint32_t row =
       pool.row_bytes() != 0 ? pool.row_bytes()
