@@ -27,6 +27,7 @@ void Totals::Add(const WorkerStatus& status) {
   failures += status.failures;
   undiagnosed += status.undiagnosed;
   fused += status.fused;
+  fused_alone += status.fused_alone;
   fused_calls += status.fused_calls;
   fused_lent += status.fused_lent;
   fused_rerun += status.fused_rerun;

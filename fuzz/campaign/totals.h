@@ -29,6 +29,7 @@ struct Totals {
   Count failures = 0;
   Count undiagnosed = 0;
   Count fused = 0;
+  Count fused_alone = 0;
   Count fused_calls = 0;
   Count fused_lent = 0;
   Count fused_rerun = 0;

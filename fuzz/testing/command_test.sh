@@ -394,8 +394,15 @@ expect 2 'case.txtpb: .*writer fail' \
 # ---- diff
 expect 1 'different' diff "${case_file}" --a=builtin \
   --b=mutant:nope-stale-tail --flavour=plain
-expect 1 'both sides have the gather of builtin: it is compared with itself' \
+expect 3 'calls none of the kernels that are compared' \
   diff "${case_file}" --a=builtin --b=builtin:pow2 --kernels=gather
+# Writers that differ say nothing of gathers, in cases that have both.
+echo 'pool { page_size: 1 pages: 1 } steps { write { slots { values: 0 } kv_c { pattern: OCTAVES seed: 1 } } } steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } } workspace_starts: 0 seq_lens: 1 dst_rows: 1 } }' > "${caller}/both.txtpb"
+expect 1 'step 0, writer: pool' diff both.txtpb --a=builtin --b=builtin:pow2
+expect 0 'both sides have the gather of builtin: it is compared with itself' \
+  diff both.txtpb --a=builtin --b=builtin:pow2 --kernels=gather
+expect 0 'both.txtpb: equal, bit for bit' \
+  diff both.txtpb --a=builtin --b=builtin:pow2 --kernels=gather
 # A refusal is an answer.
 echo 'pool { page_size: 1 pages: 1 } steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } } workspace_starts: 0 dst_rows: 1 } }' > "${caller}/bf16.txtpb"
 expect 1 'step 0, gather: a: ok; b: refused \(dst must be u8' \

@@ -52,6 +52,7 @@ struct WorkerStatus {
   Counter findings;     // records written
   // FusedCounts (properties/fused/fused_checker.h), of fused campaigns alone.
   Counter fused;
+  Counter fused_alone;
   Counter fused_calls;
   Counter fused_lent;
   Counter fused_rerun;
