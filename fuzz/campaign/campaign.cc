@@ -115,6 +115,7 @@ class Campaign {
         MakeReproducers(options_, result_.findings.all(), progress_);
       }
     }
+    NoteNotImplemented();
     for (const Finding& finding : result_.findings.all()) {
       if (finding.unwritten.empty()) continue;
       result_.notes.push_back(
@@ -178,6 +179,23 @@ class Campaign {
       result_.notes.push_back(absl::StrFormat(
           "when the campaign was over %.1f s were waited for a call that ran",
           waited.seconds));
+    }
+  }
+
+  // Calls that a kernel under test declined are no pass of it.
+  void NoteNotImplemented() {
+    for (const Kernel kernel : kAllKernels) {
+      const std::uint64_t n =
+          result_.totals.not_implemented[static_cast<std::size_t>(kernel)];
+      if (n == 0 || std::find(options_.kernels.begin(), options_.kernels.end(),
+                              KernelName(kernel)) == options_.kernels.end()) {
+        continue;
+      }
+      result_.notes.push_back(absl::StrCat(
+          "the ", KernelName(kernel), " answered ", n,
+          n == 1 ? " call" : " calls",
+          " with \"not implemented\", of which nothing is said; what it does "
+          "not take should be refused, by a check that its description lists"));
     }
   }
 

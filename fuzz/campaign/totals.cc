@@ -21,6 +21,7 @@ void Totals::Add(const WorkerStatus& status) {
   AddAll(cases_of, status.cases_of);
   AddAll(distinct, status.distinct);
   AddAll(executions, status.executions);
+  AddAll(not_implemented, status.not_implemented);
   checks += status.checks;
   AddAll(verdicts, status.verdicts);
   informative += status.informative;

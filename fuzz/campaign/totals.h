@@ -23,6 +23,7 @@ struct Totals {
   // Of the report: from a sample (fuzz/worker/distinct.h).
   std::array<bool, kKernels> distinct_estimated = {};
   std::array<Count, kKernels> executions = {};
+  std::array<Count, kKernels> not_implemented = {};
   Count checks = 0;
   std::array<Count, kVerdictCount> verdicts = {};
   Count informative = 0;

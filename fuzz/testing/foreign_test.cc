@@ -132,6 +132,35 @@ INSTANTIATE_TEST_SUITE_P(Each, Damage,
                                          "throws", "dies_once", "wrong_once",
                                          "wrong_every_sixth"));
 
+// Calls that it declines are no pass, and the report says that there were some.
+TEST(NotImplemented, IsCountedAndSaid) {
+  const CampaignResult result =
+      RunShort(LibraryCampaign("declines", "convert"));
+  EXPECT_TRUE(result.findings.empty());
+  EXPECT_GT(
+      result.totals.not_implemented[static_cast<std::size_t>(Kernel::kConvert)],
+      0u);
+  ASSERT_FALSE(result.notes.empty());
+  EXPECT_NE(result.notes.back().find("the convert answered "),
+            std::string::npos)
+      << result.notes.back();
+  const CampaignResult right = RunShort(LibraryCampaign("right", "convert"));
+  EXPECT_TRUE(right.notes.empty()) << right.notes[0];
+}
+
+// What is met while one is minimised and gets the same name takes neither its
+// folder nor its files: RunShort() looks for them.
+TEST(Findings, KeepTheirFilesWhateverElseIsMet) {
+  CampaignOptions options = LibraryCampaign("rounds_up", "writer");
+  options.follow_up = true;
+  options.seconds = 60;
+  const CampaignResult result = RunShort(options);
+  ASSERT_FALSE(result.findings.empty());
+  for (const Finding& finding : result.findings.all()) {
+    EXPECT_NE(finding.minimal_file, "") << finding.note;
+  }
+}
+
 // A fault of a process' n-th call: flaky, with the tries and the company.
 class NowAndThen : public testing::TestWithParam<const char*> {};
 

@@ -44,6 +44,8 @@ struct WorkerStatus {
   std::array<Counter, kKernels> cases_of;
   std::array<Counter, kKernels> distinct;
   std::array<Counter, kKernels> executions;
+  // Calls of which nothing is said: the target answered that it has no kernel.
+  std::array<Counter, kKernels> not_implemented;
   Counter checks;
   std::array<Counter, kVerdictCount> verdicts;
   Counter informative;  // checks that passed or failed

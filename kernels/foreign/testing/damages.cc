@@ -1,5 +1,6 @@
 // The example writer, right but for damage that has nothing to do with any rule
 // of a contract: DAMAGE says which.
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,7 @@ enum Damage {
   kOnce,        // the third call of a process leaves a wrong scale
   kDiesOnce,    // the fortieth call of a process crashes: more than a case has
   kEverySixth,  // every sixth call of a process leaves a wrong scale
+  kRoundsUp,    // computes in another rounding mode
 };
 
 int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
@@ -31,7 +33,9 @@ int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
   if (DAMAGE == kThrows && args->slot_mapping->shape[0] >= 3) {
     throw std::runtime_error("three tokens are too many");
   }
+  if (DAMAGE == kRoundsUp) std::fesetround(FE_UPWARD);
   const int32_t status = example_target()->write(call, args);
+  std::fesetround(FE_TONEAREST);
   if (status != MLAFUZZ_OK) return status;
   if (DAMAGE == kBehind && cache.shape[0] > 0) {
     const int64_t end = (cache.shape[0] - 1) * cache.strides[0] +

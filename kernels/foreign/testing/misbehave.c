@@ -35,6 +35,7 @@ enum {
   ERRORS_IN_BYTES,
   OVERRUNS_SCRATCH, /* by one byte, and it expects old bytes there */
   LEAKS,            /* 1 MiB in each call, however short */
+  DECLINES,         /* calls of three tokens and more, though it has them */
   LARGE_BATCH       /* spoils the last row of a call of 64 tokens or more */
 };
 
@@ -131,6 +132,8 @@ static int32_t Misbehave(const MlafuzzCall* call, const MlafuzzConvert* args) {
       return MLAFUZZ_ERROR;
     case LIES_ABOUT_STATUS:
       return 4711;
+    case DECLINES:
+      return MLAFUZZ_NOT_IMPLEMENTED;
     case PRINTS:
       for (int i = 0; i < 20000; ++i)
         printf("a line on standard output %d\n", i);
