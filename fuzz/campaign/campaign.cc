@@ -191,11 +191,10 @@ class Campaign {
                               KernelName(kernel)) == options_.kernels.end()) {
         continue;
       }
-      result_.notes.push_back(absl::StrCat(
-          "the ", KernelName(kernel), " answered ", n,
-          n == 1 ? " call" : " calls",
-          " with \"not implemented\", of which nothing is said; what it does "
-          "not take should be refused, by a check that its description lists"));
+      result_.notes.push_back(
+          absl::StrCat("the ", KernelName(kernel), " answered ", n,
+                       n == 1 ? " call" : " calls",
+                       " with \"not implemented\", of which nothing is said"));
     }
   }
 
