@@ -161,6 +161,35 @@ TEST(Findings, KeepTheirFilesWhateverElseIsMet) {
   }
 }
 
+// Faults that show in calls of a kind that is rare: four times the cases that
+// the slowest of five seeds took.
+struct RareCall {
+  const char* library;
+  std::uint64_t cases;
+};
+class Rare : public testing::TestWithParam<RareCall> {};
+
+TEST_P(Rare, IsFound) {
+  CampaignOptions options = LibraryCampaign(GetParam().library, "writer");
+  options.cases = GetParam().cases;
+  options.stop_on_first = true;
+  options.settle = false;
+  const CampaignResult result = RunShort(options);
+  ASSERT_FALSE(result.findings.empty());
+  const Finding& found = result.findings.all()[0];
+  EXPECT_EQ(found.failure.kernel(), "writer");
+  std::printf("%s: %llu cases: %s\n", GetParam().library,
+              static_cast<unsigned long long>(found.cases_to_find),
+              found.failure.cause().c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Rare,
+                         testing::Values(RareCall{"one_block", 40000},
+                                         RareCall{"narrow_rope", 6000}),
+                         [](const auto& info) {
+                           return std::string(info.param.library);
+                         });
+
 // A fault of a process' n-th call: flaky, with the tries and the company.
 class NowAndThen : public testing::TestWithParam<const char*> {};
 

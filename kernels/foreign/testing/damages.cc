@@ -1,5 +1,6 @@
 // The example writer, right but for damage that has nothing to do with any rule
 // of a contract: DAMAGE says which.
+#include <algorithm>
 #include <cfenv>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,8 @@ enum Damage {
   kDiesOnce,    // the fortieth call of a process crashes: more than a case has
   kEverySixth,  // every sixth call of a process leaves a wrong scale
   kRoundsUp,    // computes in another rounding mode
+  kOneBlock,    // stores 256 tokens of a call, as one block of threads would
+  kNarrowRope,  // keeps 8 bits of the stride of k_pe's rows
 };
 
 int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
@@ -34,7 +37,22 @@ int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
     throw std::runtime_error("three tokens are too many");
   }
   if (DAMAGE == kRoundsUp) std::fesetround(FE_UPWARD);
-  const int32_t status = example_target()->write(call, args);
+  MlafuzzWrite other = *args;
+  DLTensor list = *args->slot_mapping, rope = {};
+  int64_t tokens = list.shape[0], rope_strides[2] = {};
+  if (DAMAGE == kOneBlock) {
+    tokens = std::min<int64_t>(tokens, 256);
+    list.shape = &tokens;
+    other.slot_mapping = &list;
+  }
+  if (DAMAGE == kNarrowRope && args->k_pe != nullptr) {
+    rope = *args->k_pe;
+    rope_strides[0] = rope.strides[0] & 255;
+    rope_strides[1] = rope.strides[1];
+    rope.strides = rope_strides;
+    other.k_pe = &rope;
+  }
+  const int32_t status = example_target()->write(call, &other);
   std::fesetround(FE_TONEAREST);
   if (status != MLAFUZZ_OK) return status;
   if (DAMAGE == kBehind && cache.shape[0] > 0) {
