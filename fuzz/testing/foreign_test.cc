@@ -184,7 +184,7 @@ TEST_P(Rare, IsFound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Rare,
-                         testing::Values(RareCall{"one_block", 40000},
+                         testing::Values(RareCall{"one_block", 58000},
                                          RareCall{"narrow_rope", 6000}),
                          [](const auto& info) {
                            return std::string(info.param.library);
