@@ -62,9 +62,10 @@ void AddWhatWasMet(const CampaignOptions& options, std::vector<Finding> met,
   SettleCauses(quiet, set, silent, names);
   std::vector<Finding> own;
   for (Finding& one : set.all()) {
-    // What settling has saved goes, or is saved again under its last name.
-    RemoveFinding(options, one.id);
-    if (!IsOfItsOwn(one, findings)) continue;
+    if (!IsOfItsOwn(one, findings)) {
+      RemoveFinding(options, one.id);  // what settling has saved
+      continue;
+    }
     one.case_file = SaveCase(options, one, "case", one.case_binary);
     SaveExplanation(options, one);
     progress.Announce(one);
