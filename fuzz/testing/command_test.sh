@@ -299,6 +299,17 @@ if (( SECONDS - before > 5 )); then
   failed=1
 fi
 report_has '"interrupted": true' look
+# ---- and in a call: of its case nothing is known, so it is kept.
+timeout --preserve-status --signal=INT 5 "${mlafuzz}" campaign \
+  "--target=lib:${loop}" --time=1h --call-timeout=1h --no-infer \
+  --flavour=plain --out=unfinished > "${TEST_TMPDIR}/unfinished.log" 2>&1
+if ! grep -q 'replay findings/unfinished-1/case.txtpb' \
+  "${TEST_TMPDIR}/unfinished.log" ||
+  [[ ! -s "${caller}/unfinished/findings/unfinished-1/case.txtpb" ]]; then
+  echo "FAILED: the case that ran when a campaign was ended is lost"
+  cat "${TEST_TMPDIR}/unfinished.log"
+  failed=1
+fi
 # And its time is the campaign's.
 before="${SECONDS}"
 # A hang takes 5 s to be one: a second, then four in a fresh process.
