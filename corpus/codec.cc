@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "absl/strings/strip.h"
 #include "corpus/case_limits.h"
 #include "corpus/message_checks.h"
+#include "corpus/patches.h"
 #include "corpus/tensor_sizes.h"
 #include "corpus/token_layout.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -287,6 +289,19 @@ void CanonicaliseStep(const TokenLayout& layout, Step& step) {
   }
 }
 
+// Patches of which no byte is left.
+void DropHidden(google::protobuf::RepeatedPtrField<Patch>& patches) {
+  if (patches.empty()) return;
+  const std::vector<int> hides = WhatHidesPatches(patches);
+  int kept = 0;
+  for (int i = 0; i < patches.size(); ++i) {
+    if (hides[static_cast<std::size_t>(i)] >= 0) continue;
+    if (kept != i) patches.SwapElements(kept, i);
+    ++kept;
+  }
+  patches.DeleteSubrange(kept, patches.size() - kept);
+}
+
 void CanonicalisePool(const TokenLayout& layout, Pool& p) {
   MLAFUZZ_PLAIN(p, layout, FP8_DS_MLA);
   const auto token = static_cast<std::uint32_t>(layout.token_bytes);
@@ -301,6 +316,7 @@ void CanonicalisePool(const TokenLayout& layout, Pool& p) {
     if (p.row_stride()) page = std::uint64_t{p.row_stride()} * p.page_size();
   }
   MLAFUZZ_PLAIN(p, page_stride, page);
+  DropHidden(*p.mutable_patches());
   if (!p.has_fill()) return;
   Fill& fill = *p.mutable_fill();
   if (fill.kind() != Fill::BYTE) fill.clear_byte();

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/case_limits.h"
 #include "corpus/pool_fill.h"
@@ -160,11 +161,18 @@ class Builder {
   }
 
   absl::Status BuildStep(int i) {
+    const std::string where = absl::StrCat("steps[", i, "]");
+    const absl::Status s = BuildCall(i, where);
+    if (s.ok() || absl::StartsWith(s.message(), where)) return s;
+    // Of a tensor that is too large.
+    return {s.code(), absl::StrCat(where, ", ", s.message())};
+  }
+
+  absl::Status BuildCall(int i, const std::string& where) {
     const Step& step = case_.steps(i);
     image_.steps.emplace_back();
     StepImage& out = image_.steps.back();
     out.step = &step;
-    const std::string where = absl::StrCat("steps[", i, "]");
     switch (step.call_case()) {
       case Step::kWrite:
         out.kernel = Kernel::kWriter;

@@ -4,10 +4,12 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "corpus/image.h"
+#include "corpus/patches.h"
 #include "corpus/tensor_sizes.h"
 #include "corpus/token_layout.h"
 
@@ -26,6 +28,24 @@ absl::Status CheckFill(const std::string& where, const Fill& fill) {
       fill.scales() != Fill::ARBITRARY) {
     return Bad(where + ".scales",
                "is of kind ROWS and FINITE_ROWS alone; leave it out");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status NoBytes(const std::string& where) {
+  return Bad(where + ".data", "holds no byte; give it some, or leave it out");
+}
+
+absl::Status CheckPatches(const std::string& where, const Pool& pool) {
+  const std::vector<int> hides = WhatHidesPatches(pool.patches());
+  for (int i = 0; i < pool.patches_size(); ++i) {
+    const int by = hides[static_cast<std::size_t>(i)];
+    const std::string at = absl::StrCat(where, ".patches[", i, "]");
+    if (by == i) return NoBytes(at);
+    if (by >= 0) {
+      return Bad(at, absl::StrCat("patches[", by, "] lies over all its bytes; ",
+                                  "leave one out"));
+    }
   }
   return absl::OkStatus();
 }
@@ -214,6 +234,7 @@ absl::Status CheckDecode(const std::string& where, const Decode& d) {
       !s.ok()) {
     return s;
   }
+  if (absl::Status s = CheckPatches(extra + ".pool", pool); !s.ok()) return s;
   return CheckIndices(extra + ".indices", d.extra().indices());
 }
 
@@ -223,6 +244,7 @@ absl::Status RefuseWhatHasNoEffect(const Case& c) {
   if (absl::Status s = CheckFill("pool.fill", c.pool().fill()); !s.ok()) {
     return s;
   }
+  if (absl::Status s = CheckPatches("pool", c.pool()); !s.ok()) return s;
   const TokenLayout& layout = TokenLayoutOf(c.pool().layout());
   for (int i = 0; i < c.steps_size(); ++i) {
     const Step& step = c.steps(i);
@@ -243,6 +265,8 @@ absl::Status RefuseWhatHasNoEffect(const Case& c) {
         s = CheckDecode(where + ".decode", step.decode());
         break;
       case Step::kPatch:
+        if (step.patch().data().empty()) s = NoBytes(where + ".patch");
+        break;
       case Step::CALL_NOT_SET:
         break;
     }

@@ -11,7 +11,8 @@ namespace mlafuzz {
 // that its type does not have, an offset past what a buffer is shifted by. The
 // message names the field, what is wrong and the way out. For cases that people
 // wrote: those would show something else than they say. Canonicalise() takes
-// all of it out, so that what a program writes never has any.
+// all of it out, so that what a program writes never has any; but a patch
+// between calls that has no byte, for the steps' numbers.
 //
 // Seeds and counts of which nothing comes are not looked at.
 absl::Status RefuseWhatHasNoEffect(const Case& c);

@@ -129,6 +129,15 @@ TEST(WithoutEffect, IsRefusedByNameAndNotCanonical) {
       {Decode("extra { pool { page_size: 1 pages: 1 offset: 256 } indices { "
               "rows: 1 } }"),
        "steps[0].decode.extra.pool.offset: 256 is past 256 bytes"},
+      {absl::StrCat(Pool("patches { slot: 1 at: 3 }"), "steps { write { } }"),
+       "pool.patches[0].data: holds no byte"},
+      {absl::StrCat(Pool("patches { data: 'ab' at: 4 } patches { at: 4 data: "
+                         "'x' } patches { at: 2 data: 'abcd' }"),
+                    "steps { write { } }"),
+       "pool.patches[0]: patches[2] lies over all its bytes"},
+      {Decode("extra { pool { page_size: 1 pages: 1 patches { } } indices { "
+              "rows: 1 } }"),
+       "steps[0].decode.extra.pool.patches[0].data: holds no byte"},
       {Decode("extra { pool { page_size: 1 pages: 1 } indices { rows: 1 width: "
               "1 set { at: 1 } } }"),
        "decode.extra.indices.set[0].at: 1 is past"},
@@ -142,6 +151,29 @@ TEST(WithoutEffect, IsRefusedByNameAndNotCanonical) {
     Canonicalise(canonical);
     EXPECT_TRUE(RefuseWhatHasNoEffect(canonical).ok())
         << RefuseWhatHasNoEffect(canonical) << canonical.DebugString();
+    ExpectSameImage(c, canonical);
+  }
+}
+
+// A step is counted by what comes after it, so the canonical form has it still.
+TEST(WithoutEffect, APatchBetweenCallsHasBytes) {
+  const Case c = Parse(absl::StrCat(Pool(), "steps { patch { slot: 1 } }"));
+  const absl::Status s = RefuseWhatHasNoEffect(c);
+  EXPECT_TRUE(absl::StartsWith(s.message(), "steps[0].patch.data: holds no"))
+      << s;
+}
+
+// Bytes of a patch that show between or beside those of later ones.
+TEST(WithoutEffect, APatchOfWhichAByteIsLeftStays) {
+  for (const char* patches :
+       {"patches { data: 'abc' } patches { at: 1 data: 'x' }",
+        "patches { at: 1 data: 'abc' } patches { data: 'xyz' }",
+        "patches { slot: 1 data: 'a' } patches { slot: 2 data: 'b' }"}) {
+    const Case c = Parse(absl::StrCat(Pool(patches), "steps { write { } }"));
+    EXPECT_TRUE(RefuseWhatHasNoEffect(c).ok()) << RefuseWhatHasNoEffect(c);
+    Case canonical = c;
+    Canonicalise(canonical);
+    EXPECT_EQ(canonical.pool().patches_size(), 2) << patches;
     ExpectSameImage(c, canonical);
   }
 }

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ void OpenStandardFiles() {
 
 int main(int argc, char** argv) {
   OpenStandardFiles();
+  // What a limit on file sizes cuts off is a write that fails (EFBIG).
+  std::signal(SIGXFSZ, SIG_IGN);
   mlafuzz::InitEnvironment(argv[0]);
   return mlafuzz::RunCommandLine(
       std::vector<std::string>(argv + 1, argv + argc));

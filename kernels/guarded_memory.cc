@@ -66,9 +66,9 @@ absl::Status GuardedArena::Map() {
   void* map = mmap(nullptr, 2 * kSide + kCapacity, PROT_NONE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot reserve ", (2 * kSide + kCapacity) >> 30,
-                     " GiB of address space for guarded memory"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cannot reserve ", (2 * kSide + kCapacity) >> 30,
+        " GiB of address space for guarded memory; raise `ulimit -v`"));
   }
   if (backing_ == Backing::kShared) {
     fd_ = memfd_create("mlafuzz-arena", MFD_CLOEXEC);

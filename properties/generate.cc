@@ -31,6 +31,13 @@ std::uint32_t Gap(Choices& choices, std::uint32_t unit) {
   return unit * choices.Pick<std::uint32_t>({1, 1, 2, 3, 7, 8});
 }
 
+// Of a writer's inputs, which are slices of a projection's output: 64 values of
+// rope beside 512 of latent, and 1536 of the query beside both (DeepSeek-V3).
+std::uint32_t SourceGap(Choices& choices, std::uint32_t unit) {
+  return choices.Pick<std::uint32_t>(
+      {unit, unit, 2 * unit, 3 * unit, 7 * unit, 64, 512, 1600, 2048});
+}
+
 // Of rows of dst. The scales of copied codes have been placed by that stride.
 std::uint32_t DstGap(Choices& choices, const TokenLayout& layout) {
   if (!layout.copied) return Gap(choices, 8);
@@ -101,6 +108,14 @@ std::uint32_t EdgeBits(Choices& choices) {
   }
 }
 
+// Threads of a warp: more requests than that take more than a lane each.
+constexpr std::uint32_t kWarp = 32;
+
+// A block of 128, 256 or 512 threads, a token each, and one beside it.
+std::uint32_t ManyTokens(Choices& choices) {
+  return choices.Pick<std::uint32_t>({127, 128, 129, 255, 256, 257, 512, 513});
+}
+
 // How many rows or tokens: few, and now and then one of the counts at which
 // launches have broken (a block more than 64).
 std::uint32_t Tokens(Choices& choices) {
@@ -110,9 +125,12 @@ std::uint32_t Tokens(Choices& choices) {
   if (draw < 222) return 3 + choices.Below(2);
   if (draw < 237) return 0;
   if (draw < 248) return 5 + choices.Below(8);
-  if (draw < 250) return 13 + choices.Below(30);
+  if (draw < 249) return 13 + choices.Below(30);
+  if (draw < 250) return ManyTokens(choices);
   return 63 + draw % 3;
 }
+// From here on a batch has more tokens than most pools have slots.
+constexpr std::uint32_t kManyTokens = 127;
 
 std::int64_t NegativeSlot(Choices& choices) {
   switch (choices.Below(6)) {
@@ -131,6 +149,15 @@ void GenerateSlots(Choices& choices, const Pool& pool, std::uint32_t tokens,
                    Integers& slots) {
   const std::uint32_t page = pool.page_size();
   const std::uint32_t n = page * pool.pages();
+  if (tokens >= kManyTokens && tokens > n) {
+    // Skipped first, so that the last ones are stored.
+    const std::uint32_t stored = 1 + choices.Below(std::min(n, 16u));
+    slots.mutable_values()->Resize(static_cast<int>(tokens - stored), -1);
+    slots.set_count(tokens);
+    slots.set_order(Integers::PERMUTED);
+    slots.set_seed(choices.Below(1u << 16));
+    return;
+  }
   if (tokens > 8 && !choices.OneIn(3)) {
     // A list that stays short in text: -1s, then distinct generated slots.
     for (std::uint32_t i = choices.Below(3); i > 0; --i) slots.add_values(-1);
@@ -434,7 +461,7 @@ Write GenerateWrite(Choices& choices, const Pool& pool,
   *write.mutable_kv_c() = GenerateValues(choices, options.layout);
   if (choices.OneIn(6)) {
     write.set_kv_c_row_stride(static_cast<std::uint32_t>(layout.codes) +
-                              Gap(choices, 8));
+                              SourceGap(choices, 8));
   }
   if (choices.OneIn(8)) write.set_kv_c_offset(Gap(choices, 8));
   if (write.pe_dim() != 0) {
@@ -453,7 +480,7 @@ Write GenerateWrite(Choices& choices, const Pool& pool,
     }
     if (rope.pattern() != Values::ZERO) rope.set_seed(choices.Below(1u << 16));
     if (choices.OneIn(6)) {
-      write.set_k_pe_row_stride(64 + Gap(choices, 2));
+      write.set_k_pe_row_stride(64 + SourceGap(choices, 2));
     }
     if (choices.OneIn(8)) write.set_k_pe_offset(Gap(choices, 2));
   }
@@ -474,7 +501,8 @@ Gather GenerateGather(Choices& choices, const Pool& pool,
                                  : draw < 30 ? 1
                                  : draw < 48 ? 2
                                  : draw < 60 ? 3 + choices.Below(3)
-                                             : 6 + choices.Below(12);
+                                 : draw < 63 ? 6 + choices.Below(12)
+                                             : kWarp + 1 + choices.Below(16);
   const TokenLayout& layout = TokenLayoutOf(options.layout);
   const bool lens = !layout.copied && choices.OneIn(3);
   const bool firsts = !layout.copied && choices.OneIn(3);
@@ -561,9 +589,11 @@ Convert GenerateConvert(Choices& choices, const Pool& pool,
   const std::uint32_t page = pool.page_size();
   Indices& indices = *convert.mutable_token_indices();
   const std::uint32_t draw = choices.Below(64);
+  const bool many = draw == 63;
   indices.set_rows(draw == 0   ? 0
                    : draw < 28 ? 1
                    : draw < 56 ? 2 + choices.Below(3)
+                   : many      ? ManyTokens(choices)
                                : 5 + choices.Below(8));
   switch (choices.Below(8)) {
     case 0:
@@ -580,9 +610,10 @@ Convert GenerateConvert(Choices& choices, const Pool& pool,
     default:
       indices.set_width(3 + choices.Below(14));
   }
+  if (many) indices.set_width(1 + indices.width() % 3);
   const std::uint32_t width = indices.width();
-  indices.set_rows(
-      std::min(indices.rows(), std::max(1u, 512 / std::max(width, 1u))));
+  indices.set_rows(std::min(
+      indices.rows(), std::max(1u, (many ? 1600 : 512) / std::max(width, 1u))));
   if (choices.OneIn(6)) indices.set_row_stride(width + Gap(choices, 1));
   if (choices.OneIn(6)) convert.set_out_row_stride(width + Gap(choices, 1));
   indices.set_seed(choices.Below(1u << 16));
@@ -594,7 +625,8 @@ Convert GenerateConvert(Choices& choices, const Pool& pool,
                       : static_cast<Indices::Pad>(choices.Below(4)));
 
   Table& table = *convert.mutable_block_table();
-  table.set_rows(1 + choices.Below(choices.OneIn(3) ? 1 : 4));
+  table.set_rows(many ? kWarp + 1 + choices.Below(16)
+                      : 1 + choices.Below(choices.OneIn(3) ? 1 : 4));
   table.set_columns(1 + choices.Below(6));
   TableView(choices, table);
   const std::uint32_t tokens = table.columns() * page;

@@ -12,6 +12,7 @@
 #include "corpus/image.h"
 #include "corpus/knobs.h"
 #include "corpus/token_layout.h"
+#include "corpus/values.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "oracle/judge.h"
@@ -69,6 +70,44 @@ TEST(GenerateTest, EveryClassIsDrawnAndNothingIsDiscarded) {
   std::nth_element(sizes.begin(), sizes.begin() + kCases / 2, sizes.end());
   EXPECT_LT(sizes[kCases / 2], 16384u);
   RecordProperty("mean_pool_bytes", static_cast<int>(bytes / kCases));
+}
+
+// What launches divide by blocks, and inputs that are slices of what a
+// projection makes: rare, but within a minute of a library's campaign.
+TEST(GenerateTest, LongBatchesAndSlicesAreDrawn) {
+  std::map<std::uint32_t, int> kv_c, k_pe;
+  int tokens = 0, stored_last = 0, rows = 0, requests = 0;
+  for (int seed = 0; seed < 20000; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(choices, {});
+    for (const Step& step : c.steps()) {
+      if (step.has_write()) {
+        const Write& write = step.write();
+        ++kv_c[write.kv_c_row_stride()];
+        ++k_pe[write.k_pe_row_stride()];
+        const auto n = std::max<std::uint32_t>(
+            write.slots().count(),
+            static_cast<std::uint32_t>(write.slots().values_size()));
+        if (n < 256) continue;
+        ++tokens;
+        const auto slots = ExpandIntegers(
+            write.slots(), n,
+            std::uint64_t{c.pool().page_size()} * c.pool().pages());
+        stored_last += slots.back() >= 0;
+      }
+      rows += step.has_convert() && step.convert().token_indices().rows() > 256;
+      requests += step.has_gather() && step.gather().block_table().rows() > 32;
+    }
+  }
+  EXPECT_GE(tokens, 10);
+  EXPECT_GE(stored_last, 10);
+  EXPECT_GE(rows, 10);
+  EXPECT_GE(requests, 10);
+  // [T, 576] and [T, 1536 + 576] of DeepSeek-V3.
+  EXPECT_GE(kv_c[576], 10);
+  EXPECT_GE(kv_c[2112], 10);
+  EXPECT_GE(k_pe[576], 10);
+  EXPECT_GE(k_pe[2112], 10);
 }
 
 TEST(GenerateTest, SameSeedSameCase) {

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "corpus/codec.h"
 #include "fuzz/campaign/case_files.h"
 #include "fuzz/campaign/fleet.h"
@@ -75,12 +76,17 @@ class Campaign {
       usleep(20'000);
     }
     std::vector<FindingRecord> records;
-    const Fleet::Waited waited = fleet_.Stop(OneCall(), &records);
+    std::vector<Fleet::Death> deaths;
+    const Fleet::Waited waited = fleet_.Stop(OneCall(), &records, &deaths);
     NoteWait(waited);
-    if (LibraryHasChanged()) records.clear();
+    if (LibraryHasChanged()) {
+      records.clear();
+      deaths.clear();
+    }
     result_.interrupted = StopSignals() > 0;
     result_.seconds = Seconds();
     Take(records);
+    for (const Fleet::Death& death : deaths) JudgeLate(death);
     result_.totals = fleet_.Sum();
     for (int v = 0; v < kVerdictCount; ++v) {
       result_.totals.verdicts[v] += deaths_[v];
@@ -115,6 +121,7 @@ class Campaign {
         MakeReproducers(options_, result_.findings.all(), progress_);
       }
     }
+    NoteNotImplemented();
     for (const Finding& finding : result_.findings.all()) {
       if (finding.unwritten.empty()) continue;
       result_.notes.push_back(
@@ -167,17 +174,48 @@ class Campaign {
                                         : options_.limits.case_seconds;
   }
 
+  // Where cases lie of which nothing is known: one may hang, and would be lost.
+  std::string SaveUnfinished(const std::vector<std::string>& cases) {
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      if (cases[i].empty()) continue;
+      Finding finding;
+      finding.id = absl::StrCat("unfinished-", i + 1);
+      const std::string file = SaveCase(options_, finding, "case", cases[i]);
+      if (!file.empty()) files.push_back(file);
+    }
+    if (files.empty()) return "";
+    return absl::StrCat("; replay ", absl::StrJoin(files, ", "));
+  }
+
   void NoteWait(const Fleet::Waited& waited) {
     if (waited.killed > 0) {
       result_.notes.push_back(absl::StrFormat(
           "%d %s when the campaign was over and %s ended without a verdict "
-          "after %.1f s",
+          "after %.1f s%s",
           waited.killed, waited.killed == 1 ? "case ran" : "cases ran",
-          waited.killed == 1 ? "was" : "were", waited.seconds));
+          waited.killed == 1 ? "was" : "were", waited.seconds,
+          SaveUnfinished(waited.cases)));
     } else if (waited.seconds > kNoticeable) {
       result_.notes.push_back(absl::StrFormat(
           "when the campaign was over %.1f s were waited for a call that ran",
           waited.seconds));
+    }
+  }
+
+  // Calls that a kernel under test declined are no pass of it.
+  void NoteNotImplemented() {
+    for (const Kernel kernel : kAllKernels) {
+      const std::uint64_t n =
+          result_.totals.not_implemented[static_cast<std::size_t>(kernel)];
+      if (n == 0 || std::find(options_.kernels.begin(), options_.kernels.end(),
+                              KernelName(kernel)) == options_.kernels.end()) {
+        continue;
+      }
+      result_.notes.push_back(
+          absl::StrCat("the ", KernelName(kernel), " answered ", n,
+                       n == 1 ? " call" : " calls",
+                       " with \"not implemented\", of which nothing is said"));
     }
   }
 
@@ -262,6 +300,15 @@ class Campaign {
     }
     AnnounceDeath(death, DeathFailure(death.verdict, death.case_binary,
                                       options_.kernels, death.reason));
+  }
+
+  // Of a worker whose last case, begun in time, took its process when time was
+  // up. After a signal nothing is run again: what takes that is no verdict.
+  void JudgeLate(const Fleet::Death& death) {
+    if (result_.interrupted && (death.killed || death.verdict == "hang")) {
+      return;
+    }
+    Judge(death);
   }
 
   // By somebody, by the system, or by what the case itself did: the case alone

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "corpus/codec.h"
 
@@ -39,6 +40,30 @@ void RemoveFinding(const CampaignOptions& options, const std::string& id) {
   finding.id = id;
   std::error_code ignored;
   std::filesystem::remove_all(FolderOf(options, finding), ignored);
+}
+
+void RenameFinding(const CampaignOptions& options, Finding& finding,
+                   const std::string& id) {
+  if (finding.id == id) return;
+  const std::string from = absl::StrCat(options.out, "/findings/", finding.id);
+  const std::string to = absl::StrCat(options.out, "/findings/", id);
+  std::error_code error;
+  std::filesystem::remove_all(to, error);
+  std::filesystem::rename(from, to, error);
+  if (error && error != std::errc::no_such_file_or_directory) {
+    finding.unwritten =
+        absl::StrCat(to, ": cannot rename ", from, " to it: ", error.message());
+    return;
+  }
+  const std::string before = absl::StrCat("findings/", finding.id, "/");
+  const auto move = [&](std::string& file) {
+    if (!absl::StartsWith(file, before)) return;
+    file = absl::StrCat("findings/", id, "/", file.substr(before.size()));
+  };
+  move(finding.case_file);
+  move(finding.minimal_file);
+  for (Finding::Shape& shape : finding.shapes) move(shape.case_file);
+  finding.id = id;
 }
 
 void SaveExplanation(const CampaignOptions& options, Finding& finding) {

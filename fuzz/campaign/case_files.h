@@ -18,6 +18,11 @@ std::string SaveCase(const CampaignOptions& options, Finding& finding,
 // Removes findings/ID.
 void RemoveFinding(const CampaignOptions& options, const std::string& id);
 
+// Gives the finding and its folder another name, with all files in it. Where
+// the folder cannot be renamed both stay, and finding.unwritten says why.
+void RenameFinding(const CampaignOptions& options, Finding& finding,
+                   const std::string& id);
+
 // Writes findings/ID/explanation.txt, or says in finding.unwritten why not.
 void SaveExplanation(const CampaignOptions& options, Finding& finding);
 

@@ -165,7 +165,8 @@ void FindingSet::Name(Finding& finding) const {
   const std::string stem = FindingId(finding.failure.key());
   int same = 1;
   std::string id = stem;
-  while (std::any_of(findings_.begin(), findings_.end(),
+  while (std::find(taken_.begin(), taken_.end(), id) != taken_.end() ||
+         std::any_of(findings_.begin(), findings_.end(),
                      [&id](const Finding& f) { return f.id == id; })) {
     id = absl::StrCat(stem, "-", ++same);
   }

@@ -83,6 +83,11 @@ struct Finding {
 // The findings of a campaign, one a cause, in the order of discovery.
 class FindingSet {
  public:
+  FindingSet() = default;
+  // `taken`: names, and so folders, that belong to findings of another set.
+  explicit FindingSet(std::vector<std::string> taken)
+      : taken_(std::move(taken)) {}
+
   // The new finding, or null: the cause is known (its repeats grow). A finding
   // that leaves a known one with another cause (see KnownCauses) takes its
   // place, with the counts of the first; `*renamed` is then the old id.
@@ -107,6 +112,7 @@ class FindingSet {
  private:
   void Name(Finding& finding) const;
 
+  std::vector<std::string> taken_;
   std::vector<Finding> findings_;
   KnownCauses causes_;
 };

@@ -23,6 +23,24 @@ TEST(Findings, OneACause) {
   EXPECT_EQ(set.Causes(), (std::vector<std::string>{"writer/a", "writer/b"}));
 }
 
+// What is settled apart has no other's name, whatever it is called in the end.
+TEST(Findings, NamesOfOthersAreTaken) {
+  FindingSet set({"writer-a", "writer-writer-row", "writer-a-2"});
+  ASSERT_NE(set.Add(WithKey("writer/a")), nullptr);
+  EXPECT_EQ(set.all()[0].id, "writer-a-3");
+  Finding finding = WithKey("writer/writer.scale=RAW");
+  finding.failure.set_kernel("writer");
+  finding.failure.set_property("writer/writer-row");
+  ASSERT_NE(set.Add(std::move(finding)), nullptr);
+  SettleResult result;
+  result.add_causes("writer/writer.scale=RAW");
+  result.set_withdrawn(true);
+  std::string renamed;
+  ASSERT_TRUE(set.Settle(1, result, &renamed));
+  EXPECT_EQ(renamed, "writer-scale-raw");
+  EXPECT_EQ(set.all()[1].id, "writer-writer-row-2");
+}
+
 Finding WithKeys(const std::string& key, const std::string& also, int cases) {
   Finding finding = WithKey(key);
   finding.failure.add_also(also);

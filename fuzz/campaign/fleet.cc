@@ -33,6 +33,11 @@ const char* VerdictOf(WorkerState state) {
   }
 }
 
+Fleet::Death DeathOf(WorkerProcess& worker, WorkerState state) {
+  return {VerdictOf(state), state == WorkerState::kKilled, worker.DiedInCase(),
+          worker.CurrentCase(), worker.Reason()};
+}
+
 }  // namespace
 
 Fleet::Fleet(const CampaignOptions& options, const std::string& folder)
@@ -186,12 +191,7 @@ absl::Status Fleet::Poll(const std::vector<std::string>& known,
       Retire(job);
       continue;
     }
-    Death death;
-    death.verdict = VerdictOf(state);
-    death.killed = state == WorkerState::kKilled;
-    death.in_case = job.worker->DiedInCase();
-    death.case_binary = job.worker->CurrentCase();
-    death.reason = job.worker->Reason();
+    Death death = DeathOf(*job.worker, state);
     const bool at_start = job.worker->status().inputs == 0 && !death.in_case;
     job.idle_deaths = at_start ? job.idle_deaths + 1 : 0;
     Retire(job);
@@ -209,7 +209,8 @@ absl::Status Fleet::Poll(const std::vector<std::string>& known,
   return absl::OkStatus();
 }
 
-Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records) {
+Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records,
+                          std::vector<Death>* deaths) {
   using Clock = std::chrono::steady_clock;
   // What a case that is nothing special takes to end, and its worker to leave.
   constexpr double kMoment = 0.3;
@@ -225,10 +226,14 @@ Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records) {
   const Clock::time_point start = Clock::now();
   while (!AllDone()) {
     for (Job& job : jobs_) {
-      if (job.worker != nullptr &&
-          job.worker->Poll() != WorkerState::kRunning) {
-        Retire(job);
+      if (job.worker == nullptr) continue;
+      const WorkerState state = job.worker->Poll();
+      if (state == WorkerState::kRunning) continue;
+      if (state != WorkerState::kDone && state != WorkerState::kUsage &&
+          job.worker->DiedInCase()) {
+        deaths->push_back(DeathOf(*job.worker, state));
       }
+      Retire(job);
     }
     waited.seconds =
         std::chrono::duration<double>(Clock::now() - start).count();
@@ -237,7 +242,10 @@ Fleet::Waited Fleet::Stop(double seconds, std::vector<FindingRecord>* records) {
   }
   for (Job& job : jobs_) {
     if (job.worker == nullptr) continue;
-    waited.killed += job.worker->DiedInCase() ? 1 : 0;
+    if (job.worker->DiedInCase()) {
+      ++waited.killed;
+      waited.cases.push_back(job.worker->CurrentCase());
+    }
     Retire(job);  // kills it
   }
   TakeRecords(records);

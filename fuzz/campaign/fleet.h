@@ -39,12 +39,15 @@ class Fleet {
                     std::vector<FindingRecord>* records,
                     std::vector<Death>* deaths);
   // Asks all to end after the case that runs, waits up to `seconds` for them
-  // (not once a signal came), kills the rest, takes last records.
+  // (not once a signal came), kills the rest, takes last records, and deaths of
+  // those that did not live to end.
   struct Waited {
     double seconds = 0;
-    int killed = 0;  // with a case running
+    int killed = 0;                  // with a case running
+    std::vector<std::string> cases;  // of those, binary
   };
-  Waited Stop(double seconds, std::vector<FindingRecord>* records);
+  Waited Stop(double seconds, std::vector<FindingRecord>* records,
+              std::vector<Death>* deaths);
 
   bool AllDone() const;
   Totals Sum() const;

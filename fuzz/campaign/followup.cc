@@ -130,13 +130,13 @@ void JoinNowAndThen(const CampaignOptions& options,
       joined.push_back(std::move(finding));
       continue;
     }
-    RemoveFinding(options, finding.id);
     const std::string& kernel = finding.failure.kernel();
     const std::string key = absl::StrCat(kernel, "/now-and-then");
     const auto known = std::find_if(
         joined.begin(), joined.end(),
         [&key](const Finding& f) { return f.failure.key() == key; });
     if (known != joined.end()) {
+      RemoveFinding(options, finding.id);
       progress.Joined(finding.id, *known);
       continue;
     }
@@ -150,7 +150,7 @@ void JoinNowAndThen(const CampaignOptions& options,
     failure.clear_field();
     failure.clear_also();
     failure.clear_possible();
-    finding.id = FindingId(key);
+    RenameFinding(options, finding, FindingId(key));
     finding.case_file = SaveCase(options, finding, "case", finding.case_binary);
     SaveExplanation(options, finding);
     progress.Joined(was, finding);

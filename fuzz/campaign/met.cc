@@ -44,31 +44,27 @@ void AddWhatWasMet(const CampaignOptions& options, std::vector<Finding> met,
                    std::vector<Finding>& findings, Totals* totals,
                    Progress& progress) {
   if (options.other.has_value()) return;
-  FindingSet set;
+  std::vector<std::string> names, ids;
+  for (const Finding& finding : findings) {
+    names.push_back(finding.failure.key());
+    ids.push_back(finding.id);
+  }
+  // Settling writes and removes files by name: those of findings stay.
+  FindingSet set(std::move(ids));
   for (Finding& one : met) {
     if (one.failure.field().empty() || IsKnown(one, findings)) continue;
     set.Add(std::move(one));
   }
   if (set.empty()) return;
-  std::vector<std::string> names;
-  for (const Finding& finding : findings) {
-    names.push_back(finding.failure.key());
-  }
   CampaignOptions quiet = options;
   quiet.quiet = true;  // none of them is a finding yet
   Progress silent(quiet);
   SettleCauses(quiet, set, silent, names);
   std::vector<Finding> own;
   for (Finding& one : set.all()) {
-    // What settling has saved goes, or is saved again under its last name.
-    RemoveFinding(options, one.id);
-    if (!IsOfItsOwn(one, findings)) continue;
-    const std::string stem = one.id;
-    for (int n = 2;
-         std::any_of(findings.begin(), findings.end(),
-                     [&one](const Finding& f) { return f.id == one.id; });
-         ++n) {
-      one.id = absl::StrCat(stem, "-", n);
+    if (!IsOfItsOwn(one, findings)) {
+      RemoveFinding(options, one.id);  // what settling has saved
+      continue;
     }
     one.case_file = SaveCase(options, one, "case", one.case_binary);
     SaveExplanation(options, one);

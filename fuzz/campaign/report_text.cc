@@ -287,14 +287,14 @@ std::string ReportText(const CampaignOptions& options,
   if (options.fuse > 1 && totals.fused > 0) {
     absl::StrAppendFormat(
         &text,
-        "fused: %s cases in %s calls, %s of them judged on the device, %s run "
-        "alone, too; %s calls that ended badly; %s cases wrong among others "
-        "alone, %s without others "
-        "alone\n",
+        "fused: %s cases in %s calls, of which %s passed on the device and %s "
+        "ran alone, too; %s cases shared no call, or one that told nothing: %s "
+        "such calls ended badly; %s cases wrong among others alone, %s without "
+        "others alone\n",
         Grouped(totals.fused), Grouped(totals.fused_calls),
         Grouped(totals.fused_lent), Grouped(totals.fused_rerun),
-        Grouped(totals.fused_untold), Grouped(totals.only_fused),
-        Grouped(totals.only_alone));
+        Grouped(totals.fused_alone), Grouped(totals.fused_untold),
+        Grouped(totals.only_fused), Grouped(totals.only_alone));
   }
   absl::StrAppend(&text, "verdicts\n");
   for (int v = 0; v < kVerdictCount; ++v) {

@@ -21,12 +21,14 @@ void Totals::Add(const WorkerStatus& status) {
   AddAll(cases_of, status.cases_of);
   AddAll(distinct, status.distinct);
   AddAll(executions, status.executions);
+  AddAll(not_implemented, status.not_implemented);
   checks += status.checks;
   AddAll(verdicts, status.verdicts);
   informative += status.informative;
   failures += status.failures;
   undiagnosed += status.undiagnosed;
   fused += status.fused;
+  fused_alone += status.fused_alone;
   fused_calls += status.fused_calls;
   fused_lent += status.fused_lent;
   fused_rerun += status.fused_rerun;

@@ -23,12 +23,14 @@ struct Totals {
   // Of the report: from a sample (fuzz/worker/distinct.h).
   std::array<bool, kKernels> distinct_estimated = {};
   std::array<Count, kKernels> executions = {};
+  std::array<Count, kKernels> not_implemented = {};
   Count checks = 0;
   std::array<Count, kVerdictCount> verdicts = {};
   Count informative = 0;
   Count failures = 0;
   Count undiagnosed = 0;
   Count fused = 0;
+  Count fused_alone = 0;
   Count fused_calls = 0;
   Count fused_lent = 0;
   Count fused_rerun = 0;

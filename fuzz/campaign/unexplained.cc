@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -63,6 +64,27 @@ void Take(Finding& leader, Finding& other) {
   }
 }
 
+// What a call without tokens ends in, and what another call does, as the
+// diagnosis says it; empty: neither.
+absl::string_view ErrorOf(const Finding& finding) {
+  const absl::string_view cause = finding.failure.cause();
+  for (const absl::string_view words :
+       {"a call without tokens ends in: ", " reports an error: "}) {
+    const std::size_t at = cause.find(words);
+    if (at != absl::string_view::npos) return cause.substr(at + words.size());
+  }
+  return "";
+}
+
+// Whether the finding blames the rule of calls without tokens for an error that
+// `other`, of calls with some, ends in as well: it is no rule's then.
+bool IsOneError(const Finding& finding, const Finding& other) {
+  return absl::EndsWith(finding.failure.key(), "=ZERO_TOKENS_LAUNCH_ERROR") &&
+         finding.failure.kernel() == other.failure.kernel() &&
+         WithoutKernel(other.failure.key()) == "error" &&
+         ErrorOf(finding) == ErrorOf(other);
+}
+
 void SayShapes(Finding& leader) {
   std::vector<std::string> keys;
   for (const Finding::Shape& shape : leader.shapes) {
@@ -107,6 +129,14 @@ std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
       SayShapes(findings[k]);
       taken[i] = true;
       break;
+    }
+  }
+  for (std::size_t i = 0; i < findings.size(); ++i) {
+    for (std::size_t k = 0; k < findings.size() && !taken[i]; ++k) {
+      if (taken[k] || !IsOneError(findings[i], findings[k])) continue;
+      Take(findings[k], findings[i]);
+      SayShapes(findings[k]);
+      taken[i] = true;
     }
   }
   std::map<std::string, std::vector<std::size_t>> by_kernel;

@@ -106,6 +106,33 @@ TEST(JoinUnexplained, WhatOnlySharedCallsShowIsAShapeOfWhatACaseShows) {
   ASSERT_EQ(gone.size(), 1u);
 }
 
+// A kernel that cannot be launched at all breaks no rule of calls without
+// tokens; one that is launched with tokens alone, or fails otherwise, does.
+TEST(JoinUnexplained, AnErrorOfAllCallsIsNotThatOfCallsWithoutTokens) {
+  const std::string key = "writer.zero_tokens=ZERO_TOKENS_LAUNCH_ERROR";
+  Finding empty = Of("writer", key, "lanes");
+  empty.failure.set_cause(
+      "writer.zero_tokens: the contract says ZERO_TOKENS_NO_OP, the kernel "
+      "behaves as ZERO_TOKENS_LAUNCH_ERROR: a call without tokens ends in: no "
+      "kernel image");
+  empty.cases_to_find = 2;
+  Finding error = Of("writer", "error", "lanes");
+  error.failure.set_cause("the writer reports an error: no kernel image");
+  error.cases_to_find = 5;
+  std::vector<Finding> findings = {empty, error};
+  EXPECT_EQ(JoinUnexplained(findings).size(), 1u);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].id, "error");
+  EXPECT_EQ(findings[0].cases_to_find, 2u);
+  ASSERT_EQ(findings[0].shapes.size(), 1u);
+  EXPECT_EQ(findings[0].shapes[0].key, "writer/" + key);
+  error.failure.set_cause("the writer reports an error: out of memory");
+  findings = {empty, error};
+  EXPECT_TRUE(JoinUnexplained(findings).empty());
+  findings = {empty};
+  EXPECT_TRUE(JoinUnexplained(findings).empty());
+}
+
 TEST(JoinUnexplained, IsNotLedByAReadingThatMostCasesBelie) {
   std::vector<Finding> findings = {Of("gather", "values-only"),
                                    Of("gather", "first-table-row")};

@@ -281,10 +281,6 @@ int Fail(const absl::Status& s) {
 }
 
 int Run(const Arguments& arguments, const std::string&) {
-  if (!arguments.positional().empty()) {
-    return UsageError(absl::StrCat("ab: takes no argument, got \"",
-                                   arguments.positional()[0], "\""));
-  }
   auto readers = ReadReaders(arguments);
   if (!readers.ok()) return Fail(readers.status());
   const auto backend = ReadBackendOf(arguments);

@@ -123,8 +123,8 @@ absl::StatusOr<std::uint64_t> Arguments::Number(absl::string_view flag,
   if (text.empty() ||
       text.find_first_not_of("0123456789") != std::string::npos ||
       !absl::SimpleAtoi(text, &number)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--", flag, " needs a whole number, got \"", text, "\""));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--", flag, " needs a whole number below 2^64, got \"", text, "\""));
   }
   return number;
 }

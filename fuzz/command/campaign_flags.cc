@@ -127,12 +127,6 @@ std::vector<Flag> CampaignFlags() {
 
 absl::Status ReadCampaignFlags(const Arguments& arguments,
                                CampaignOptions* options) {
-  if (!arguments.positional().empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", arguments.positional()[0],
-                     "\" is no flag; to run stored cases use --corpus=DIR or "
-                     "`mlafuzz replay`"));
-  }
   std::vector<Targets> sides = {options->targets};
   if (options->other.has_value()) sides.push_back(*options->other);
   const auto layout = CommonLayout(sides, options->kernels);

@@ -77,6 +77,18 @@ bool ReaderIsGone() {
   return poll(&out, 1, 0) > 0 && (out.revents & POLLERR) != 0;
 }
 
+// What else somebody may have meant by one.
+const char* InsteadOfArguments(absl::string_view command) {
+  if (command == "campaign") {
+    return "; to run stored cases use --corpus=DIR or `mlafuzz replay`";
+  }
+  if (command == "infer" || command == "power") {
+    return "; name a kernel with --target";
+  }
+  if (command == "targets") return "; look at one with --check";
+  return "";
+}
+
 int Run(const std::vector<std::string>& typed) {
   if (typed.empty()) {
     std::fputs(Overview().c_str(), stderr);
@@ -105,6 +117,11 @@ int Run(const std::vector<std::string>& typed) {
     if (!arguments.ok()) {
       return UsageError(
           absl::StrCat(command.name, ": ", arguments.status().message()));
+    }
+    if (*command.positional == '\0' && !arguments->positional().empty()) {
+      return UsageError(absl::StrCat(
+          command.name, ": takes no argument, got \"",
+          arguments->positional()[0], "\"", InsteadOfArguments(command.name)));
     }
     std::string line = "mlafuzz";
     for (const std::string& word : typed) {

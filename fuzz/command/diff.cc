@@ -109,6 +109,7 @@ int DiffStored(const Arguments& arguments, const Targets& a, const Targets& b,
   request.set_mode(WorkRequest::DIFF);
   *request.mutable_targets() = a;
   *request.mutable_other() = b;
+  request.mutable_kernels()->Assign(kernels.begin(), kernels.end());
   request.set_no_oracle(arguments.Has("no-oracle"));
   request.set_within_bounds(arguments.Has("within-bounds"));
   request.set_lockstep(arguments.Has("lockstep"));

@@ -35,11 +35,6 @@ std::string ToJson(const InferResult& result) {
 }
 
 int Run(const Arguments& arguments, const std::string&) {
-  if (!arguments.positional().empty()) {
-    return UsageError(absl::StrCat("infer: takes no argument, got \"",
-                                   arguments.positional()[0],
-                                   "\"; name a kernel with --target"));
-  }
   const auto targets = ReadTargets(arguments);
   if (!targets.ok()) return Fail(targets.status());
   const auto kernels = ReadKernels(arguments, *targets);
@@ -86,7 +81,8 @@ int Run(const Arguments& arguments, const std::string&) {
   } else {
     std::printf("%s", InferText(*result).c_str());
   }
-  return Contradicted(*result) ? kExitFound : kExitNothingFound;
+  if (Contradicted(*result)) return kExitFound;
+  return AnyJudged(*result) ? kExitNothingFound : kExitUninformative;
 }
 
 }  // namespace

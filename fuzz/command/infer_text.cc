@@ -89,8 +89,8 @@ void AppendKernel(const InferredKernel& kernel, std::string* text) {
     absl::StrAppend(text, ", ", kernel.explained(), " as found");
   }
   if (kernel.not_judged() > 0) {
-    absl::StrAppend(text, " (which leaves ", kernel.not_judged(),
-                    " to the caller)");
+    absl::StrAppend(text, " (", kernel.not_judged(),
+                    " not judged: left to the caller, or not implemented)");
   }
   absl::StrAppend(text, "; ", kernel.executions(), " calls\n");
   AppendFields("field", "probes", kernel.fields(), text);
@@ -138,6 +138,13 @@ std::vector<std::string> Contradictions(const InferResult& result) {
   return all;
 }
 
+bool AnyJudged(const InferResult& result) {
+  return std::any_of(result.kernels().begin(), result.kernels().end(),
+                     [](const InferredKernel& kernel) {
+                       return kernel.not_judged() < kernel.probes();
+                     });
+}
+
 std::string InferText(const InferResult& result) {
   std::string text;
   for (const InferredKernel& kernel : result.kernels()) {
@@ -145,6 +152,10 @@ std::string InferText(const InferResult& result) {
   }
   for (const std::string& sentence : Contradictions(result)) {
     absl::StrAppend(&text, sentence, "\n");
+  }
+  if (!AnyJudged(result)) {
+    absl::StrAppend(&text,
+                    "nothing was judged, so this says nothing of the kernel\n");
   }
   absl::StrAppend(&text, "a description that says what was found:\n\n",
                   result.description());

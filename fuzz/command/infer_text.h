@@ -15,6 +15,10 @@ std::string InferText(const InferResult& result);
 // sentence for each declaration that is contradicted.
 std::vector<std::string> Contradictions(const InferResult& result);
 
+// Whether an answer of any kernel was judged: if none was, nothing is known of
+// it, and nothing contradicts its description.
+bool AnyJudged(const InferResult& result);
+
 }  // namespace mlafuzz
 
 #endif  // MLAFUZZ_FUZZ_COMMAND_INFER_TEXT_H_

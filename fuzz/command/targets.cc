@@ -22,10 +22,6 @@ int Run(const Arguments& arguments, const std::string&) {
     }
     return CheckTarget(*targets);
   }
-  if (!arguments.positional().empty()) {
-    return UsageError(absl::StrCat("targets: takes no argument, got \"",
-                                   arguments.positional()[0], "\""));
-  }
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const TargetInfo& info : AllTargets()) {
     std::vector<std::string> kernels, properties;

@@ -2,7 +2,9 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -30,7 +32,18 @@ CampaignOptions ShortCampaign(const std::string& target,
 CampaignResult RunShort(const CampaignOptions& options) {
   auto result = RunCampaign(options);
   EXPECT_TRUE(result.ok()) << result.status();
-  return result.ok() ? *std::move(result) : CampaignResult();
+  if (!result.ok()) return {};
+  for (const Finding& finding : result->findings.all()) {
+    EXPECT_EQ(finding.unwritten, "") << finding.id;
+    std::vector<std::string> files = {finding.case_file, finding.minimal_file};
+    for (const auto& shape : finding.shapes) files.push_back(shape.case_file);
+    for (const std::string& file : files) {
+      EXPECT_TRUE(file.empty() ||
+                  std::filesystem::exists(options.out + "/" + file))
+          << finding.id << ": " << file << " is not there";
+    }
+  }
+  return *std::move(result);
 }
 
 }  // namespace mlafuzz

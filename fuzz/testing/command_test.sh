@@ -299,6 +299,17 @@ if (( SECONDS - before > 5 )); then
   failed=1
 fi
 report_has '"interrupted": true' look
+# ---- and in a call: of its case nothing is known, so it is kept.
+timeout --preserve-status --signal=INT 5 "${mlafuzz}" campaign \
+  "--target=lib:${loop}" --time=1h --call-timeout=1h --no-infer \
+  --flavour=plain --out=unfinished > "${TEST_TMPDIR}/unfinished.log" 2>&1
+if ! grep -q 'replay findings/unfinished-1/case.txtpb' \
+  "${TEST_TMPDIR}/unfinished.log" ||
+  [[ ! -s "${caller}/unfinished/findings/unfinished-1/case.txtpb" ]]; then
+  echo "FAILED: the case that ran when a campaign was ended is lost"
+  cat "${TEST_TMPDIR}/unfinished.log"
+  failed=1
+fi
 # And its time is the campaign's.
 before="${SECONDS}"
 # A hang takes 5 s to be one: a second, then four in a fresh process.
@@ -394,8 +405,15 @@ expect 2 'case.txtpb: .*writer fail' \
 # ---- diff
 expect 1 'different' diff "${case_file}" --a=builtin \
   --b=mutant:nope-stale-tail --flavour=plain
-expect 1 'both sides have the gather of builtin: it is compared with itself' \
+expect 3 'calls none of the kernels that are compared' \
   diff "${case_file}" --a=builtin --b=builtin:pow2 --kernels=gather
+# Writers that differ say nothing of gathers, in cases that have both.
+echo 'pool { page_size: 1 pages: 1 } steps { write { slots { values: 0 } kv_c { pattern: OCTAVES seed: 1 } } } steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } } workspace_starts: 0 seq_lens: 1 dst_rows: 1 } }' > "${caller}/both.txtpb"
+expect 1 'step 0, writer: pool' diff both.txtpb --a=builtin --b=builtin:pow2
+expect 0 'both sides have the gather of builtin: it is compared with itself' \
+  diff both.txtpb --a=builtin --b=builtin:pow2 --kernels=gather
+expect 0 'both.txtpb: equal, bit for bit' \
+  diff both.txtpb --a=builtin --b=builtin:pow2 --kernels=gather
 # A refusal is an answer.
 echo 'pool { page_size: 1 pages: 1 } steps { gather { block_table { rows: 1 columns: 1 pages { values: 0 } } workspace_starts: 0 dst_rows: 1 } }' > "${caller}/bf16.txtpb"
 expect 1 'step 0, gather: a: ok; b: refused \(dst must be u8' \

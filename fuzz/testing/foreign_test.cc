@@ -132,6 +132,64 @@ INSTANTIATE_TEST_SUITE_P(Each, Damage,
                                          "throws", "dies_once", "wrong_once",
                                          "wrong_every_sixth"));
 
+// Calls that it declines are no pass, and the report says that there were some.
+TEST(NotImplemented, IsCountedAndSaid) {
+  const CampaignResult result =
+      RunShort(LibraryCampaign("declines", "convert"));
+  EXPECT_TRUE(result.findings.empty());
+  EXPECT_GT(
+      result.totals.not_implemented[static_cast<std::size_t>(Kernel::kConvert)],
+      0u);
+  ASSERT_FALSE(result.notes.empty());
+  EXPECT_NE(result.notes.back().find("the convert answered "),
+            std::string::npos)
+      << result.notes.back();
+  const CampaignResult right = RunShort(LibraryCampaign("right", "convert"));
+  EXPECT_TRUE(right.notes.empty()) << right.notes[0];
+}
+
+// What is met while one is minimised and gets the same name takes neither its
+// folder nor its files: RunShort() looks for them.
+TEST(Findings, KeepTheirFilesWhateverElseIsMet) {
+  CampaignOptions options = LibraryCampaign("rounds_up", "writer");
+  options.follow_up = true;
+  options.seconds = 60;
+  const CampaignResult result = RunShort(options);
+  ASSERT_FALSE(result.findings.empty());
+  for (const Finding& finding : result.findings.all()) {
+    EXPECT_NE(finding.minimal_file, "") << finding.note;
+  }
+}
+
+// Faults that show in calls of a kind that is rare: four times the cases that
+// the slowest of five seeds took.
+struct RareCall {
+  const char* library;
+  std::uint64_t cases;
+};
+class Rare : public testing::TestWithParam<RareCall> {};
+
+TEST_P(Rare, IsFound) {
+  CampaignOptions options = LibraryCampaign(GetParam().library, "writer");
+  options.cases = GetParam().cases;
+  options.stop_on_first = true;
+  options.settle = false;
+  const CampaignResult result = RunShort(options);
+  ASSERT_FALSE(result.findings.empty());
+  const Finding& found = result.findings.all()[0];
+  EXPECT_EQ(found.failure.kernel(), "writer");
+  std::printf("%s: %llu cases: %s\n", GetParam().library,
+              static_cast<unsigned long long>(found.cases_to_find),
+              found.failure.cause().c_str());
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Rare,
+                         testing::Values(RareCall{"one_block", 58000},
+                                         RareCall{"narrow_rope", 6000}),
+                         [](const auto& info) {
+                           return std::string(info.param.library);
+                         });
+
 // A fault of a process' n-th call: flaky, with the tries and the company.
 class NowAndThen : public testing::TestWithParam<const char*> {};
 

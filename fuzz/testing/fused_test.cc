@@ -44,6 +44,7 @@ TEST(FusedCampaign, ARightLibraryHasNoFinding) {
   EXPECT_GT(totals.fused, 6 * totals.fused_calls);
   EXPECT_GT(totals.fused_rerun, totals.fused / 20);
   EXPECT_EQ(totals.fused_untold, 0u);
+  EXPECT_EQ(totals.fused + totals.fused_alone, totals.cases);
   // A case of a shared call is an execution.
   EXPECT_GE(totals.executions[static_cast<std::size_t>(Kernel::kConvert)],
             totals.cases);
@@ -58,6 +59,7 @@ TEST(FusedCampaign, WhoEndsTheProcessIsFoundAmongOthers) {
   EXPECT_EQ(result.totals.cases, 96u);
   EXPECT_EQ(result.respawns, 0);
   EXPECT_GT(result.totals.fused_untold, 0u);
+  EXPECT_EQ(result.totals.fused + result.totals.fused_alone, 96u);
   ASSERT_FALSE(result.findings.empty());
   const Finding& finding = result.findings.all()[0];
   EXPECT_EQ(finding.failure.verdict(), "crash") << finding.failure.cause();

@@ -5,6 +5,7 @@
 //   puzzle:crash  EXPECTED: verdict crash: it kills itself each time
 //   puzzle:killed EXPECTED: nothing found: killed once, and never again
 //   puzzle:exit0  EXPECTED: verdict crash: an exit is not a success
+//   puzzle:late   EXPECTED: verdict crash: it takes seconds to exit
 //   puzzle:oom    EXPECTED: verdict oom
 //   puzzle:overflow EXPECTED: of an engine with UBSan, verdict fail in
 //                   memory-safety; each run of the case anew, and minimised
@@ -78,6 +79,10 @@ class Puzzle : public Target {
       if (name_ == "puzzle:crash") raise(SIGKILL);
       if (name_ == "puzzle:killed") KillOnce();
       if (name_ == "puzzle:exit0") _exit(0);
+      if (name_ == "puzzle:late") {
+        sleep(5);
+        _exit(0);
+      }
       if (name_ == "puzzle:oom") TakeAllMemory();
       if (name_ == "puzzle:overflow") {
         LaunchOverflow(static_cast<int>(

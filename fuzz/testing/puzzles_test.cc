@@ -62,6 +62,19 @@ TEST(Puzzles, AWorkerThatIsKilledIsNoFinding) {
 }
 TEST(Puzzles, OutOfMemory) { ExpectDeath("oom", "oom", "memory-use"); }
 
+// Begun in time, and over when time is up.
+TEST(Puzzles, ADeathAfterTheTimeIsAFinding) {
+  CampaignOptions options = Puzzle("late");
+  options.cases = 0;
+  options.seconds = 3;
+  options.limits.case_seconds = 15;
+  options.follow_up = false;
+  const CampaignResult result = RunShort(options);
+  EXPECT_EQ(ExitCode(result), 1);
+  ASSERT_EQ(result.findings.all().size(), 1u);
+  EXPECT_EQ(result.findings.all()[0].failure.verdict(), "crash");
+}
+
 TEST(Puzzles, ARepeatedDeathIsOneFindingAndFuzzingGoesOn) {
   CampaignOptions options = Puzzle("crash");
   options.stop_on_first = false;

@@ -56,6 +56,7 @@ struct CaseCounts::Tally {
   Count checks = 0;
   Count informative = 0;
   std::array<Count, kKernels> cases_of = {};
+  std::array<Count, kKernels> not_implemented = {};
   std::array<Count, kVerdictCount> verdicts = {};
   std::array<Count, kMaxRelations> relations = {};
   std::array<Count, kMaxKnobs> knobs = {};
@@ -70,6 +71,12 @@ void CaseCounts::AddTo(Tally& tally, const CaseResult& result,
   }
   for (std::size_t k = 0; k < kKernels; ++k) {
     if (called.test(k)) ++tally.cases_of[k];
+  }
+  const auto& steps = result.observation.steps;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].status == CallStatus::kNotImplemented) {
+      ++tally.not_implemented[Index(result.image.steps[i].kernel)];
+    }
   }
   for (const Check& check : result.checks) {
     ++tally.checks;
@@ -108,6 +115,7 @@ void CaseCounts::Add(absl::Span<const Counted> cases, std::uint64_t first,
     status_.Add(status_.checks, tally.checks);
     status_.Add(status_.informative, tally.informative);
     add(status_.cases_of, tally.cases_of);
+    add(status_.not_implemented, tally.not_implemented);
     add(status_.verdicts, tally.verdicts);
     add(status_.relations, tally.relations);
     add(status_.knobs, tally.knobs);

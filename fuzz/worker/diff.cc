@@ -8,7 +8,9 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "corpus/token_layout.h"
 #include "fuzz/worker/ulps.h"
+#include "kernels/target_set.h"
 
 namespace mlafuzz {
 namespace {
@@ -141,15 +143,72 @@ std::string OracleSays(const char* side, const CaseResult& result, int step) {
   return absl::StrCat(side, " passes");
 }
 
+std::string* NameOf(Kernel kernel, Targets& targets) {
+  switch (kernel) {
+    case Kernel::kWriter:
+      return targets.mutable_writer();
+    case Kernel::kGather:
+      return targets.mutable_gather();
+    case Kernel::kConvert:
+      return targets.mutable_convert();
+    case Kernel::kDecode:
+      return targets.mutable_decode();
+  }
+  return nullptr;
+}
+
+// One kernel for both sides wherever `compared` does not ask for two.
+absl::Status ShareTheOthers(
+    const std::array<bool, kAllKernels.size()>& compared, Targets& a,
+    Targets& b) {
+  if (std::find(compared.begin(), compared.end(), false) == compared.end()) {
+    return absl::OkStatus();
+  }
+  const auto first = MakeTargets(a), second = MakeTargets(b);
+  if (!first.ok()) return first.status();
+  if (!second.ok()) return second.status();
+  for (const Kernel kernel : kAllKernels) {
+    if (compared[static_cast<std::size_t>(kernel)]) continue;
+    const Target* const x = first->For(kernel);
+    const Target* const y = second->For(kernel);
+    if (x == nullptr || y == nullptr ||
+        TokenLayoutOf(x->contract().layout()).layout !=
+            TokenLayoutOf(y->contract().layout()).layout) {
+      continue;
+    }
+    std::string& of_a = *NameOf(kernel, a);
+    std::string& of_b = *NameOf(kernel, b);
+    const std::string name_a = of_a.empty() ? a.all() : of_a;
+    const std::string name_b = of_b.empty() ? b.all() : of_b;
+    if (IsOnDevice(name_a) != IsOnDevice(name_b)) continue;
+    if (x->Implements(kernel)) {
+      of_b = name_a;
+    } else if (y->Implements(kernel)) {
+      of_a = name_b;
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<DiffPair>> DiffPair::Create(const Targets& a,
-                                                           const Targets& b) {
+absl::StatusOr<std::unique_ptr<DiffPair>> DiffPair::Create(
+    const Targets& a, const Targets& b,
+    const std::vector<std::string>& kernels) {
   auto pair = absl::WrapUnique(new DiffPair);
-  auto first = Session::Create(a);
+  for (const Kernel kernel : kAllKernels) {
+    pair->compared_[static_cast<std::size_t>(kernel)] =
+        kernels.empty() || std::find(kernels.begin(), kernels.end(),
+                                     KernelName(kernel)) != kernels.end();
+  }
+  Targets of_a = a, of_b = b;
+  if (absl::Status s = ShareTheOthers(pair->compared_, of_a, of_b); !s.ok()) {
+    return s;
+  }
+  auto first = Session::Create(of_a);
   if (!first.ok()) return first.status();
   pair->a_ = *std::move(first);
-  auto second = Session::Create(b);
+  auto second = Session::Create(of_b);
   if (!second.ok()) return second.status();
   pair->b_ = *std::move(second);
   return pair;
@@ -196,8 +255,18 @@ absl::StatusOr<DiffResult> DiffPair::Compare(const Case& c,
       if (step.kernel == Kernel::kWriter) return result;
       continue;
     }
-    if (!step.is_patch) ++result.compared;
     const auto difference = CompareStep(step, *pool_a, *pool_b, a[i], b[i]);
+    if (!step.is_patch && !IsCompared(step.kernel)) {
+      // Of a kernel that nobody asked about: no finding, and what is read of
+      // two pools is no two answers to one call.
+      if (*pool_a == *pool_b) continue;
+      result.not_compared.push_back(absl::StrCat(
+          "step ", i, ", ", KernelName(step.kernel),
+          ": is not asked about (--kernels), and left two pools: nothing "
+          "behind it is compared"));
+      return result;
+    }
+    if (!step.is_patch) ++result.compared;
     AddDecode(step, a[i], b[i], result);
     if (!difference.has_value()) continue;
     if (options.within_bounds && step.kernel == Kernel::kDecode &&
@@ -234,6 +303,10 @@ absl::StatusOr<DiffResult> DiffPair::Compare(const Case& c,
       }
     }
     return result;
+  }
+  if (result.compared == 0 && result.not_compared.empty()) {
+    result.not_compared.push_back(
+        "the case calls none of the kernels that are compared");
   }
   return result;
 }

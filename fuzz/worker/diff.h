@@ -40,8 +40,13 @@ struct DiffResult {
 // because an earlier one did; the first one is reported.
 class DiffPair {
  public:
-  static absl::StatusOr<std::unique_ptr<DiffPair>> Create(const Targets& a,
-                                                          const Targets& b);
+  // `kernels`, "writer", ...: those that are compared; empty: all. A kernel
+  // that is not is a's on both sides, so that the others are asked about the
+  // same bytes: where either has one, and both are of one layout and on one
+  // device.
+  static absl::StatusOr<std::unique_ptr<DiffPair>> Create(
+      const Targets& a, const Targets& b,
+      const std::vector<std::string>& kernels = {});
   struct Options {
     bool with_oracle = true;  // say who is right
     // Decodes may differ as far as the oracle passes both.
@@ -58,6 +63,11 @@ class DiffPair {
 
  private:
   DiffPair() = default;
+  bool IsCompared(Kernel kernel) const {
+    return compared_[static_cast<std::size_t>(kernel)];
+  }
+
+  std::array<bool, kAllKernels.size()> compared_{};
   std::unique_ptr<Session> a_;
   std::unique_ptr<Session> b_;
 };

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "corpus/codec.h"
@@ -10,11 +11,12 @@
 namespace mlafuzz {
 namespace {
 
-std::unique_ptr<DiffPair> Pair(const std::string& a, const std::string& b) {
+std::unique_ptr<DiffPair> Pair(const std::string& a, const std::string& b,
+                               const std::vector<std::string>& kernels = {}) {
   Targets first, second;
   first.set_all(a);
   second.set_all(b);
-  auto pair = DiffPair::Create(first, second);
+  auto pair = DiffPair::Create(first, second, kernels);
   EXPECT_TRUE(pair.ok()) << pair.status();
   return pair.ok() ? *std::move(pair) : nullptr;
 }
@@ -40,6 +42,42 @@ TEST(Diff, CountsWhatBothAnswered) {
   EXPECT_TRUE(result.not_compared.empty());
   // Other scales.
   EXPECT_EQ(result.failure.key(), "writer/difference/pool");
+}
+
+constexpr char kWriteAndGather[] =
+    "pool { page_size: 1 pages: 2 } steps { write { slots { values: [1] } "
+    "pe_dim: 64 kv_c { pattern: OCTAVES seed: 1 } } } "
+    "steps { gather { dst_rows: 1 block_table { rows: 1 columns: 1 pages { "
+    "values: [1] } } workspace_starts: [0] seq_lens: [1] } }";
+
+// Writers that differ, amid cases of gathers that do not, and that do.
+TEST(Diff, OnlyTheNamedKernelsAreCompared) {
+  const DiffResult both =
+      Compare(*Pair("builtin", "builtin:pow2"), kWriteAndGather);
+  EXPECT_EQ(both.failure.key(), "writer/difference/pool");
+  const auto gathers = Pair("builtin", "builtin:pow2", {"gather"});
+  const DiffResult right = Compare(*gathers, kWriteAndGather);
+  EXPECT_TRUE(right.failure.key().empty()) << right.failure.DebugString();
+  EXPECT_EQ(right.compared, 1);
+  EXPECT_TRUE(right.not_compared.empty());
+  // The pools were one: both sides wrote a's.
+  ASSERT_EQ(right.b.observation.steps.size(), 2u);
+  EXPECT_EQ(right.a.observation.steps[0].pool,
+            right.b.observation.steps[0].pool);
+  const DiffResult wrong =
+      Compare(*Pair("builtin:pow2", "mutant:gather-unit-scale", {"gather"}),
+              "pool { page_size: 1 pages: 3 fill { kind: ROWS } } "
+              "steps { write { slots { values: [1] } pe_dim: 64 kv_c { "
+              "pattern: OCTAVES seed: 1 } } } "
+              "steps { gather { dst_rows: 3 block_table { rows: 1 columns: 3 "
+              "pages { values: [1, 0, 2] } } workspace_starts: [0] seq_lens: "
+              "[3] } }");
+  EXPECT_EQ(wrong.failure.step(), 1u) << wrong.failure.DebugString();
+  EXPECT_EQ(wrong.failure.kernel(), "gather");
+  // A case of which nothing was asked agrees with nobody.
+  const DiffResult none = Compare(*gathers, kWrite);
+  EXPECT_EQ(none.compared, 0);
+  ASSERT_EQ(none.not_compared.size(), 1u);
 }
 
 // Who was not sent a case agrees with nobody.

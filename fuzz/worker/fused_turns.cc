@@ -360,6 +360,7 @@ void FusedTurns::CountCalls(const FusedCounts& counts) {
     to.store(n, std::memory_order_relaxed);
   };
   set(status_.fused, counts.fused);
+  set(status_.fused_alone, counts.alone);
   set(status_.fused_calls, counts.calls);
   set(status_.fused_lent, counts.lent);
   set(status_.fused_rerun, counts.rerun);

@@ -31,7 +31,9 @@ absl::StatusOr<std::unique_ptr<FuzzMode>> FuzzMode::Create(
   mode->generator_ = generator;
   mode->foreign_ = AnyForeign(request.targets());
   if (request.diff()) {
-    auto diff = DiffPair::Create(request.targets(), request.other());
+    auto diff =
+        DiffPair::Create(request.targets(), request.other(),
+                         {request.kernels().begin(), request.kernels().end()});
     if (!diff.ok()) return diff.status();
     mode->diff_ = *std::move(diff);
   }

@@ -30,7 +30,9 @@ class SameCause {
     same->options_ = {.with_oracle = !request.no_oracle(),
                       .within_bounds = request.within_bounds()};
     if (request.diff()) {
-      auto pair = DiffPair::Create(request.targets(), request.other());
+      auto pair = DiffPair::Create(
+          request.targets(), request.other(),
+          {request.kernels().begin(), request.kernels().end()});
       if (!pair.ok()) return pair.status();
       same->pair_ = *std::move(pair);
     } else {

@@ -125,7 +125,9 @@ absl::Status RunCases(const WorkRequest& request, WorkerStatus& status) {
 }
 
 absl::Status DiffCases(const WorkRequest& request, WorkerStatus& status) {
-  auto pair = DiffPair::Create(request.targets(), request.other());
+  auto pair =
+      DiffPair::Create(request.targets(), request.other(),
+                       {request.kernels().begin(), request.kernels().end()});
   if (!pair.ok()) return pair.status();
   return ForEachCase(
       request, status, [&](const Case& c, CaseRun& run) -> absl::Status {

@@ -44,6 +44,8 @@ struct WorkerStatus {
   std::array<Counter, kKernels> cases_of;
   std::array<Counter, kKernels> distinct;
   std::array<Counter, kKernels> executions;
+  // Calls of which nothing is said: the target answered that it has no kernel.
+  std::array<Counter, kKernels> not_implemented;
   Counter checks;
   std::array<Counter, kVerdictCount> verdicts;
   Counter informative;  // checks that passed or failed
@@ -52,6 +54,7 @@ struct WorkerStatus {
   Counter findings;     // records written
   // FusedCounts (properties/fused/fused_checker.h), of fused campaigns alone.
   Counter fused;
+  Counter fused_alone;
   Counter fused_calls;
   Counter fused_lent;
   Counter fused_rerun;

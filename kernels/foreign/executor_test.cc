@@ -319,6 +319,7 @@ TEST(ForeignTarget, WhatCannotBeAttached) {
       {"/etc/passwd", "/etc/passwd"},
       {Library("no_entry"), "exports no function mlafuzz_target"},
       {Library("unknown_field"), "tale"},
+      {Library("no_kernel"), "has none of the four kernels"},
       {Library("crashes_at_start"),
        "ended while it was loaded: SIGSEGV (sent, not a fault)"},
       {Library("faults_at_start"),

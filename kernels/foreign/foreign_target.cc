@@ -169,6 +169,11 @@ absl::Status ForeignTarget::Attach(const Backend& backend) {
   const auto runner = StartRunner(program_, limits_);
   if (!runner.ok()) return runner.status();
   implements_ = (*runner)->hello().implements;
+  if (implements_ == 0) {
+    return fail(
+        "has none of the four kernels: all functions of its "
+        "MlafuzzTarget are null; name those that there are");
+  }
   device_ = (*runner)->device();
   auto description = ParseDescription((*runner)->description());
   if (!description.ok()) {

@@ -174,7 +174,9 @@ absl::Status RunnerProcess::Spawn(int arena_fd, const LentDescriptor& lent) {
   int sockets[2];
   int pipes[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
-    return absl::UnavailableError(Errno("socketpair"));
+    return absl::UnavailableError(absl::StrCat(
+        Errno("socketpair"),
+        errno == EMFILE ? "; raise `ulimit -n`, 256 will do" : ""));
   }
   socket_ = MoveUp(sockets[0]);
   const int theirs = MoveUp(sockets[1]);
@@ -222,7 +224,11 @@ absl::Status RunnerProcess::Spawn(int arena_fd, const LentDescriptor& lent) {
   std::vector<char*> arguments;
   for (std::string& word : *words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
-  int error = page == MAP_FAILED || arena < 0 ? ENOMEM : 0;
+  // They lie above those that the runner is to have.
+  const bool descriptors = socket_ >= 0 && theirs >= 0 && log_ >= 0 &&
+                           log_in >= 0 && control >= 0 && arena >= 0 &&
+                           (lent.fd < 0 || memory >= 0);
+  int error = !descriptors ? EMFILE : page == MAP_FAILED ? ENOMEM : 0;
   if (error == 0) {
     error = posix_spawn(&pid_, arguments[0], &actions, &attributes,
                         arguments.data(), environ);
@@ -237,8 +243,9 @@ absl::Status RunnerProcess::Spawn(int arena_fd, const LentDescriptor& lent) {
   }
   if (error != 0) {
     pid_ = -1;
-    return absl::UnavailableError(
-        absl::StrCat("cannot start ", (*words)[0], ": ", std::strerror(error)));
+    return absl::UnavailableError(absl::StrCat(
+        "cannot start ", (*words)[0], ": ", std::strerror(error),
+        error == EMFILE ? "; raise `ulimit -n`, 256 will do" : ""));
   }
   Living().insert(pid_);
   pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));

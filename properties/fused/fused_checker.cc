@@ -58,13 +58,14 @@ bool OwnFails(const std::vector<Check>& checks) {
 class Batch {
  public:
   Batch(CaseChecker& checker, const TargetSet& targets, Executor& executor,
-        const FusedOptions& options, FusedCounts& counts,
+        const FusedOptions& options, FusedCounts& counts, FusedDraws& draws,
         std::vector<FusedInput> inputs, std::vector<FusedResult>& results)
       : checker_(checker),
         targets_(targets),
         executor_(executor),
         options_(options),
         counts_(counts),
+        draws_(draws),
         contracts_(checker.contracts()),
         inputs_(std::move(inputs)),
         results_(results),
@@ -97,6 +98,7 @@ class Batch {
     for (const Call& call : calls_) {
       if (absl::Status s = Conclude(call); !s.ok()) return s;
     }
+    CountCases();
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       // Of what ran alone, the image is there already.
       if (states_[i].ran_alone) continue;
@@ -108,6 +110,7 @@ class Batch {
  private:
   struct State {
     bool ran_alone = false;
+    bool told = false;  // a shared call told of it
     bool failed_fused = false;
     std::vector<Check> fused;  // what was said of it among others
   };
@@ -129,7 +132,6 @@ class Batch {
     for (std::size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i].key.empty()) {
         alone->push_back(i);
-        ++counts_.alone;
         continue;
       }
       Open& call = open[inputs_[i].key];
@@ -146,9 +148,7 @@ class Batch {
     for (auto& [key, call] : open) calls.push_back(std::move(call.members));
     const auto single = [](const auto& call) { return call.size() < 2; };
     for (const auto& call : calls) {
-      if (!single(call)) continue;
-      alone->push_back(call[0]);
-      ++counts_.alone;
+      if (single(call)) alone->push_back(call[0]);
     }
     calls.erase(std::remove_if(calls.begin(), calls.end(), single),
                 calls.end());
@@ -206,11 +206,26 @@ class Batch {
     }
   }
 
+  // When all is said that will be.
+  void CountCases() {
+    for (std::size_t i = 0; i < inputs_.size(); ++i) {
+      if (results_[i].postponed) continue;
+      ++(states_[i].told ? counts_.fused : counts_.alone);
+      if (results_[i].judged_twice) ++counts_.rerun;
+    }
+    for (const Call& call : calls_) {
+      const auto counts = [this](std::size_t i) {
+        return states_[i].told && !results_[i].postponed;
+      };
+      if (std::any_of(call.members.begin(), call.members.end(), counts)) {
+        ++counts_.calls;
+      }
+    }
+  }
+
   // A call whose members are judged by what it left: calls that were not made,
   // since theirs were made with one.
   void CountShared(const Call& call) {
-    ++counts_.calls;
-    counts_.fused += call.members.size();
     for (const StepImage& step : inputs_[call.members[0]].image.steps) {
       counts_.shared[static_cast<std::size_t>(step.kernel)] +=
           call.members.size() - 1;
@@ -318,10 +333,11 @@ class Batch {
       while (rows >= threshold) threshold *= 2;
       // Upper bits: relations are drawn from others.
       again |= (inputs_[i].hash >> 24) % options_.alone_one_in == 0;
-      ++counts_.judged;
-      again |= counts_.drawn * kLeastAlone < counts_.judged;
-      if (again) ++counts_.drawn;
+      ++draws_.judged;
+      again |= draws_.drawn * kLeastAlone < draws_.judged;
+      if (again) ++draws_.drawn;
       State& state = states_[i];
+      state.told = true;
       state.failed_fused = AnyFails(results_[i].result.checks);
       if (again || state.failed_fused) alone->push_back(i);
     }
@@ -360,7 +376,6 @@ class Batch {
         result.rerun = result.together > 1;
         // A call that told nothing counts once, and not for each.
         result.judged_twice = result.rerun && !state.fused.empty();
-        if (result.judged_twice) ++counts_.rerun;
         result.result = std::move(checked[k - at]);
         if (EndsProcess(result.result.observation)) ++deaths_;
       }
@@ -371,7 +386,6 @@ class Batch {
   // A case that was right among others stays so.
   void Postpone(std::size_t i) {
     if (!states_[i].failed_fused && !results_[i].result.checks.empty()) return;
-    if (!results_[i].result.checks.empty()) --counts_.fused;
     results_[i] = FusedResult();
     results_[i].postponed = true;
   }
@@ -488,6 +502,7 @@ class Batch {
   Executor& executor_;
   const FusedOptions& options_;
   FusedCounts& counts_;
+  FusedDraws& draws_;
   const Contracts contracts_;
   std::vector<FusedInput> inputs_;
   int deaths_ = 0;
@@ -501,7 +516,7 @@ class Batch {
 
 absl::Status FusedChecker::Check(std::vector<FusedInput> inputs,
                                  std::vector<FusedResult>* results) {
-  return Batch(checker_, targets_, executor_, options_, counts_,
+  return Batch(checker_, targets_, executor_, options_, counts_, draws_,
                std::move(inputs), *results)
       .Run();
 }

@@ -43,13 +43,13 @@ struct FusedOptions {
   std::function<void()> progress = [] {};
 };
 
+// Of cases that were judged: `fused` and `alone` are all of them. One that is
+// postponed is in neither, until it was judged.
 struct FusedCounts {
   std::uint64_t fused = 0;       // cases that a shared call told of
   std::uint64_t calls = 0;       // that they shared
-  std::uint64_t alone = 0;       // cases that may share none, or found nobody
-  std::uint64_t rerun = 0;       // fused cases that ran alone, too
-  std::uint64_t judged = 0;      // of `fused`: by what their call left
-  std::uint64_t drawn = 0;       // of `judged`: to run alone, too
+  std::uint64_t alone = 0;       // cases of which no shared call told
+  std::uint64_t rerun = 0;       // of `fused`: ran alone, too
   std::uint64_t lent = 0;        // of `fused`: passed on lent memory
   std::uint64_t untold = 0;      // calls that ended badly and told of none
   std::uint64_t only_fused = 0;  // cases that fail among others alone: findings
@@ -60,6 +60,13 @@ struct FusedCounts {
   double run_seconds = 0;    // in the executor, of fused calls
   double judge_seconds = 0;  // of fused cases
   double alone_seconds = 0;  // of all that ran alone: run and judged
+};
+
+// Cases that were judged by what a shared call left, and those of them that
+// were drawn to run alone, too: never fewer than one in twenty.
+struct FusedDraws {
+  std::uint64_t judged = 0;
+  std::uint64_t drawn = 0;
 };
 
 // A case, and what is known of it.
@@ -122,6 +129,7 @@ class FusedChecker {
   Executor& executor_;
   FusedOptions options_;
   FusedCounts counts_;
+  FusedDraws draws_;
 };
 
 }  // namespace mlafuzz

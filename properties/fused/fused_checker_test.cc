@@ -122,9 +122,29 @@ struct Checked {
         fused(checker, targets, *executor, std::move(options)) {}
 
   std::vector<FusedResult>& Check(std::vector<CaseImage> images) {
+    const FusedCounts before = fused.counts();
     const absl::Status status = fused.Check(std::move(images), &results);
     EXPECT_TRUE(status.ok()) << status;
+    ExpectAddsUp(before, fused.counts());
     return results;
+  }
+
+  // Each case that was judged stands in one of two numbers; the others are
+  // parts of them.
+  void ExpectAddsUp(const FusedCounts& before, const FusedCounts& after) {
+    const auto judged = static_cast<std::uint64_t>(
+        std::count_if(results.begin(), results.end(),
+                      [](const FusedResult& r) { return !r.postponed; }));
+    const auto rerun = static_cast<std::uint64_t>(std::count_if(
+        results.begin(), results.end(),
+        [](const FusedResult& r) { return !r.postponed && r.judged_twice; }));
+    const std::uint64_t fused_cases = after.fused - before.fused;
+    EXPECT_EQ(fused_cases + after.alone - before.alone, judged);
+    EXPECT_EQ(after.rerun - before.rerun, rerun);
+    EXPECT_LE(after.rerun - before.rerun, fused_cases);
+    EXPECT_LE(after.lent - before.lent, fused_cases);
+    EXPECT_LE(after.calls - before.calls, fused_cases);
+    EXPECT_EQ(after.calls == before.calls, fused_cases == 0);
   }
 
   TargetSet targets;

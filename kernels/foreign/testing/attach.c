@@ -12,8 +12,11 @@ enum {
   CRASHES_AT_START, /* sends itself SIGSEGV */
   OLDER_HEADER,
   FAULTS_AT_START, /* writes to address 8 in a constructor */
-  CLOSES_AT_START  /* closes what it has not opened, in a constructor */
+  CLOSES_AT_START, /* closes what it has not opened, in a constructor */
+  NO_KERNEL        /* all its functions are null */
 };
+
+#define BEHIND_THE_END (ATTACH == NO_KERNEL ? 0 : 1)
 
 #if ATTACH == 1
 int mlafuzz_target_of_another_name(void) { return 0; }
@@ -40,9 +43,9 @@ const MlafuzzTarget* mlafuzz_target(void) {
       MLAFUZZ_TARGET_ABI,
       ATTACH == UNKNOWN_FIELD ? "contract { writer { tale: TAIL_ZERO } }" : "",
       NULL,
-      Gather,
-      (int32_t (*)(const MlafuzzCall*, const MlafuzzConvert*))1,
-      (int32_t (*)(const MlafuzzCall*, const MlafuzzDecode*))1};
+      ATTACH == NO_KERNEL ? NULL : Gather,
+      (int32_t (*)(const MlafuzzCall*, const MlafuzzConvert*))BEHIND_THE_END,
+      (int32_t (*)(const MlafuzzCall*, const MlafuzzDecode*))BEHIND_THE_END};
   if (ATTACH == CRASHES_AT_START) raise(SIGSEGV);
   return &target;
 }

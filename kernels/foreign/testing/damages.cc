@@ -1,5 +1,7 @@
 // The example writer, right but for damage that has nothing to do with any rule
 // of a contract: DAMAGE says which.
+#include <algorithm>
+#include <cfenv>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +22,9 @@ enum Damage {
   kOnce,        // the third call of a process leaves a wrong scale
   kDiesOnce,    // the fortieth call of a process crashes: more than a case has
   kEverySixth,  // every sixth call of a process leaves a wrong scale
+  kRoundsUp,    // computes in another rounding mode
+  kOneBlock,    // stores 256 tokens of a call, as one block of threads would
+  kNarrowRope,  // keeps 8 bits of the stride of k_pe's rows
 };
 
 int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
@@ -31,7 +36,24 @@ int32_t Write(const MlafuzzCall* call, const MlafuzzWrite* args) {
   if (DAMAGE == kThrows && args->slot_mapping->shape[0] >= 3) {
     throw std::runtime_error("three tokens are too many");
   }
-  const int32_t status = example_target()->write(call, args);
+  if (DAMAGE == kRoundsUp) std::fesetround(FE_UPWARD);
+  MlafuzzWrite other = *args;
+  DLTensor list = *args->slot_mapping, rope = {};
+  int64_t tokens = list.shape[0], rope_strides[2] = {};
+  if (DAMAGE == kOneBlock) {
+    tokens = std::min<int64_t>(tokens, 256);
+    list.shape = &tokens;
+    other.slot_mapping = &list;
+  }
+  if (DAMAGE == kNarrowRope && args->k_pe != nullptr) {
+    rope = *args->k_pe;
+    rope_strides[0] = rope.strides[0] & 255;
+    rope_strides[1] = rope.strides[1];
+    rope.strides = rope_strides;
+    other.k_pe = &rope;
+  }
+  const int32_t status = example_target()->write(call, &other);
+  std::fesetround(FE_TONEAREST);
   if (status != MLAFUZZ_OK) return status;
   if (DAMAGE == kBehind && cache.shape[0] > 0) {
     const int64_t end = (cache.shape[0] - 1) * cache.strides[0] +
