@@ -40,6 +40,7 @@ namespace {
 
 using oracle::AddAlso;
 using oracle::Fit;
+using oracle::IsOfACall;
 using oracle::KeyOf;
 using oracle::OtherReading;
 using oracle::WrongStep;
@@ -186,13 +187,12 @@ Diagnosis DiagnoseStep(const Contract& contract, const CaseImage& image,
 
 Diagnosis Diagnose(const Contracts& contracts, const CaseImage& image,
                    const Observation& observation, const Check& check) {
-  const std::size_t step = static_cast<std::size_t>(check.step);
-  if (check.step < 0 || step >= image.steps.size() ||
-      step >= observation.steps.size() || image.steps[step].is_patch) {
+  if (!IsOfACall(check, image, observation)) {
     return {.field = "",
             .key = check.verdict == Verdict::kProtocol ? "protocol" : "other",
             .cause = check.detail};
   }
+  const std::size_t step = static_cast<std::size_t>(check.step);
   const oracle::PoolHistory history =
       oracle::PoolHistory::Before(image, observation, check.step);
   const Contract& contract =

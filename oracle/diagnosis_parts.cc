@@ -1,6 +1,7 @@
 #include "oracle/diagnosis_parts.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,13 @@ bool Has(const std::vector<std::string>& keys, const std::string& key) {
 }
 
 }  // namespace
+
+bool IsOfACall(const Check& check, const CaseImage& image,
+               const Observation& observation) {
+  const auto step = static_cast<std::size_t>(check.step);
+  return check.step >= 0 && step < image.steps.size() &&
+         step < observation.steps.size() && !image.steps[step].is_patch;
+}
 
 std::string KeyOf(const Neighbour& neighbour) {
   return absl::StrCat(neighbour.field, "=", neighbour.changed);

@@ -4,9 +4,16 @@
 #include <string>
 
 #include "corpus/contracts.h"
+#include "corpus/image.h"
+#include "corpus/observation.h"
 #include "oracle/verdict.h"
 
 namespace mlafuzz::oracle {
+
+// Whether the check is of a call that was made and observed: no patch, and a
+// step that the case has.
+bool IsOfACall(const Check& check, const CaseImage& image,
+               const Observation& observation);
 
 // "writer.tail=TAIL_UNCHANGED": the rule that a neighbouring contract changes,
 // with its other value.

@@ -7,6 +7,7 @@
 #include "oracle/compared_step.h"
 #include "oracle/damage.h"
 #include "oracle/decode/judge_decode.h"
+#include "oracle/diagnosis_parts.h"
 #include "oracle/evidence.h"
 #include "oracle/expect.h"
 #include "oracle/explain_parts.h"
@@ -138,11 +139,8 @@ std::string Explain(const Contracts& contracts, const CaseImage& image,
                    check.property, ": ", VerdictName(check.verdict));
   if (!check.detail.empty()) absl::StrAppend(&text, ": ", check.detail);
   absl::StrAppend(&text, "\n");
+  if (!oracle::IsOfACall(check, image, observation)) return text;
   const std::size_t step = static_cast<std::size_t>(check.step);
-  if (check.step < 0 || step >= image.steps.size() ||
-      step >= observation.steps.size() || image.steps[step].is_patch) {
-    return text;
-  }
   const StepObservation& observed = observation.steps[step];
   const oracle::PoolHistory history =
       oracle::PoolHistory::Before(image, observation, check.step);

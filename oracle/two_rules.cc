@@ -257,11 +257,8 @@ bool IsExplained(const Diagnosis& why) {
 std::optional<std::array<Diagnosis, 2>> DiagnoseTwoRules(
     const Contracts& contracts, const CaseImage& image,
     const Observation& observation, const Check& check, const Diagnosis& why) {
+  if (!oracle::IsOfACall(check, image, observation)) return std::nullopt;
   const auto at = static_cast<std::size_t>(check.step);
-  if (check.step < 0 || at >= image.steps.size() ||
-      at >= observation.steps.size() || image.steps[at].is_patch) {
-    return std::nullopt;
-  }
   const StepObservation& observed = observation.steps[at];
   if (why.says_little || IsExplained(why) ||
       observed.status != CallStatus::kOk || !observed.strays.empty() ||
