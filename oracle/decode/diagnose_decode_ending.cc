@@ -123,12 +123,11 @@ class DecodeEnding {
       Diagnosis named = DecodesAsUnder(n, "reads outside the pool as under");
       suspects.push_back({std::move(n.contract), {}, false, std::move(named)});
     }
-    for (DecodeFault& fault : DecodeFaults(contract_, image_, index_)) {
+    for (const DecodeFault& fault : DecodeFaults(contract_, image_, index_)) {
       Diagnosis named = Pattern(
           fault.key,
           absl::StrCat("the decode reads outside the pool: ", fault.cause));
-      suspects.push_back(
-          {contract_, std::move(fault.options), true, std::move(named)});
+      suspects.push_back({contract_, fault.options, true, std::move(named)});
     }
     return suspects;
   }
