@@ -1,37 +1,17 @@
 #include <cstring>
 
 #include "gtest/gtest.h"
+#include "kernels/case_checks.h"
 #include "kernels/test_support.h"
 
 namespace mlafuzz {
 namespace {
 
-std::vector<std::int32_t> Ints(const std::vector<std::uint8_t>& bytes) {
-  std::vector<std::int32_t> values(bytes.size() / 4);
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
+using test::Converted;
 
-// Runs the case on a target; outputs by tensor.
-struct Converted {
-  std::vector<std::int32_t> out;
-  std::vector<std::int32_t> valid_count;
-};
 Converted Convert(const std::string& text,
                   const std::string& target = "builtin") {
-  const CaseImage image = test::Image(test::ParseCase(text));
-  const Observation seen = test::Run(target, image);
-  EXPECT_EQ(seen.steps[0].status, CallStatus::kOk) << seen.steps[0].message;
-  EXPECT_TRUE(seen.steps[0].strays.empty());
-  Converted result;
-  for (std::size_t i = 0; i < image.steps[0].tensors.size(); ++i) {
-    const TensorId id = image.steps[0].tensors[i].id;
-    if (id == TensorId::kOut) result.out = Ints(seen.steps[0].outputs[i]);
-    if (id == TensorId::kValidCount) {
-      result.valid_count = Ints(seen.steps[0].outputs[i]);
-    }
-  }
-  return result;
+  return test::Convert(target, text);
 }
 
 TEST(ConvertIndices, SlotsOfTokens) {
@@ -132,7 +112,7 @@ TEST(ConvertIndices, WideRowsAndStrides) {
     std::memcpy(&value, &t.bytes[4 * (row * t.strides[0] + column)], 4);
     return value;
   };
-  std::vector<std::int32_t> want = Ints(step.Find(TensorId::kOut)->bytes);
+  std::vector<std::int32_t> want = test::Ints(step.Find(TensorId::kOut)->bytes);
   std::vector<std::int32_t> counts(3);
   for (int row = 0; row < 3; ++row) {
     const std::int32_t request = entry(TensorId::kRequestIds, row, 0);
@@ -215,7 +195,7 @@ TEST(ConvertIndices, NothingToDo) {
 }
 
 TEST(ConvertIndices, EveryScheduleGivesTheSame) {
-  Case c = test::ParseCase(R"pb(
+  const Case c = test::ParseCase(R"pb(
     pool { page_size: 2 pages: 50 }
     steps {
       convert {
@@ -229,13 +209,7 @@ TEST(ConvertIndices, EveryScheduleGivesTheSame) {
         valid_count: true
       }
     })pb");
-  const Observation first = test::Run("builtin", test::Image(c));
-  ASSERT_EQ(first.steps[0].status, CallStatus::kOk);
-  for (std::uint64_t schedule = 1; schedule <= 200; ++schedule) {
-    c.set_schedule(schedule * 0x9e3779b97f4a7c15u + schedule);
-    ASSERT_TRUE(test::SameOutcome(test::Run("builtin", test::Image(c)), first))
-        << schedule;
-  }
+  test::ExpectEveryScheduleGivesTheSame("builtin", c);
 }
 
 }  // namespace

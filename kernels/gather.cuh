@@ -227,16 +227,12 @@ __device__ inline std::int64_t SkipRequests(const GatherParams& params,
   return params.requests;
 }
 
-// Has the first lane find the block's task, and tells the others through
-// `shared`, four numbers.
+// Has the first lane find the block's task, number `task` of requests `request`
+// and on, and tells the others through `shared`, four numbers.
 template <class Policy>
-__device__ inline GatherTask BlockTask(const GatherParams& params,
+__device__ inline GatherTask ShareTask(const GatherParams& params,
+                                       std::int64_t task, std::int64_t request,
                                        std::int64_t* shared) {
-  std::int64_t task = blockIdx.x;
-  std::int64_t request = 0;
-  if (params.requests > kManyRequests && threadIdx.x < 32) {
-    request = SkipRequests<Policy>(params, &task);
-  }
   if (threadIdx.x == 0) {
     const GatherTask found = FindTask<Policy>(params, task, request);
     shared[0] = found.first;
@@ -246,6 +242,29 @@ __device__ inline GatherTask BlockTask(const GatherParams& params,
   }
   Policy::PublishTask();
   return {shared[0], shared[1], shared[2], shared[3]};
+}
+
+// The same where there may be many requests.
+template <class Policy>
+__device__ inline GatherTask BlockTask(const GatherParams& params,
+                                       std::int64_t* shared) {
+  std::int64_t task = blockIdx.x;
+  std::int64_t request = 0;
+  if (params.requests > kManyRequests && threadIdx.x < 32) {
+    request = SkipRequests<Policy>(params, &task);
+  }
+  return ShareTask<Policy>(params, task, request, shared);
+}
+
+// Eight codes to values 8 * chunk .. 8 * chunk + 7 of a workspace row.
+template <class Policy>
+__device__ __forceinline__ void StoreChunk(std::uint16_t* out, unsigned chunk,
+                                           uint2 codes, float scale) {
+  Policy::StoreValues(out, chunk,
+                      make_uint4(Policy::Values(codes.x, scale),
+                                 Policy::Values(codes.x >> 16, scale),
+                                 Policy::Values(codes.y, scale),
+                                 Policy::Values(codes.y >> 16, scale)));
 }
 
 // One block a task, up to kGatherWarps warps.
@@ -269,11 +288,7 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
     for (unsigned chunk = lane; chunk < kLatent / 8; chunk += 32) {
       const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
       const float scale = scales[Policy::TileOf(chunk)];
-      Policy::StoreValues(out, chunk,
-                          make_uint4(Policy::Values(codes.x, scale),
-                                     Policy::Values(codes.x >> 16, scale),
-                                     Policy::Values(codes.y, scale),
-                                     Policy::Values(codes.y >> 16, scale)));
+      StoreChunk<Policy>(out, chunk, codes, scale);
     }
     Policy::StoreTail(out, lane, Policy::TailPair(row, lane, params.nope),
                       params.nope);
@@ -281,10 +296,10 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
   }
 }
 
-// Rows and requests are at least 1.
-template <class Policy>
-simt::LaunchResult LaunchGather(const GatherParams& params, simt::Stream stream,
-                                simt::Schedule schedule) {
+// A block a task; rows and requests are at least 1. `kernel`: what does one.
+template <class Policy, class Kernel>
+simt::LaunchResult LaunchTasks(const GatherParams& params, simt::Stream stream,
+                               simt::Schedule schedule, const Kernel& kernel) {
   const std::int64_t blocks = Policy::Blocks(params);
   if (blocks == 0) return {};
   simt::Config config;
@@ -297,7 +312,13 @@ simt::LaunchResult LaunchGather(const GatherParams& params, simt::Stream stream,
   config.stream = stream;
   config.schedule = schedule;
   config.sync_limit = Policy::kSyncLimit;
-  return simt::launch(config, GatherRows<Policy>, params);
+  return simt::launch(config, kernel, params);
+}
+
+template <class Policy>
+simt::LaunchResult LaunchGather(const GatherParams& params, simt::Stream stream,
+                                simt::Schedule schedule) {
+  return LaunchTasks<Policy>(params, stream, schedule, GatherRows<Policy>);
 }
 
 }  // namespace SIMT_BACKEND

@@ -131,21 +131,15 @@ std::string WhyRefuseFp32Write(const WriteArgs& args) {
   return CheckWrite(args, /*fp32=*/true);
 }
 
-std::string WhyRefuseGather(const GatherArgs& args) {
-  MLAFUZZ_RETURN_IF_REFUSED(CheckLayout(args.layout));
-  MLAFUZZ_RETURN_IF_REFUSED(WantShape("dst", args.dst, 2, kBf16));
-  if (args.dst->shape[1] != kWorkspaceColumns) {
-    return absl::StrCat("dst must have ", kWorkspaceColumns, " columns, got ",
-                        args.dst->shape[1]);
-  }
-  MLAFUZZ_RETURN_IF_REFUSED(WantDense("dst", *args.dst));
-  MLAFUZZ_RETURN_IF_REFUSED(CheckCache(args.cache));
+std::string CheckTable(const GatherArgs& args) {
   MLAFUZZ_RETURN_IF_REFUSED(
       WantShape("block_table", args.block_table, 2, kInt32));
   MLAFUZZ_RETURN_IF_REFUSED(WantDense("block_table", *args.block_table));
+  return WantShape("workspace_starts", args.workspace_starts, 1, kInt32);
+}
+
+std::string CheckRequests(const GatherArgs& args) {
   const std::int64_t requests = args.block_table->shape[0];
-  MLAFUZZ_RETURN_IF_REFUSED(
-      WantShape("workspace_starts", args.workspace_starts, 1, kInt32));
   MLAFUZZ_RETURN_IF_REFUSED(WantRows("workspace_starts", *args.workspace_starts,
                                      "block_table", requests));
   if (args.seq_lens != nullptr) {
@@ -159,6 +153,20 @@ std::string WhyRefuseGather(const GatherArgs& args) {
     MLAFUZZ_RETURN_IF_REFUSED(
         WantRows("seq_starts", *args.seq_starts, "block_table", requests));
   }
+  return "";
+}
+
+std::string WhyRefuseGather(const GatherArgs& args) {
+  MLAFUZZ_RETURN_IF_REFUSED(CheckLayout(args.layout));
+  MLAFUZZ_RETURN_IF_REFUSED(WantShape("dst", args.dst, 2, kBf16));
+  if (args.dst->shape[1] != kWorkspaceColumns) {
+    return absl::StrCat("dst must have ", kWorkspaceColumns, " columns, got ",
+                        args.dst->shape[1]);
+  }
+  MLAFUZZ_RETURN_IF_REFUSED(WantDense("dst", *args.dst));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckCache(args.cache));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckTable(args));
+  MLAFUZZ_RETURN_IF_REFUSED(CheckRequests(args));
   MLAFUZZ_RETURN_IF_REFUSED(WantAligned("dst", *args.dst, 16));
   if (args.dst->shape[0] > 1 && args.dst->strides[0] < kWorkspaceColumns) {
     return absl::StrCat("dst rows overlap: ", kWorkspaceColumns,

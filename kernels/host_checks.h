@@ -35,6 +35,12 @@ std::string WhyRefuseGather(const GatherArgs& args);
 std::string WhyRefuseConvert(const ConvertArgs& args,
                              std::int64_t width_multiple);
 
+// Parts of WhyRefuseGather() that gathers of other layouts refuse too: block
+// table and starts; starts, and lengths and first tokens where given, that are
+// not of as many requests as the table has rows. The second after the first.
+std::string CheckTable(const GatherArgs& args);
+std::string CheckRequests(const GatherArgs& args);
+
 // Checked arguments as the kernels take them.
 kernels::WriterParams ToParams(const WriteArgs& args);
 kernels::GatherParams ToParams(const GatherArgs& args);

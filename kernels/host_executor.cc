@@ -8,8 +8,6 @@
 //
 // A step that crashed is the last of its case; the next case starts afresh.
 
-#include <cstring>
-
 #include "kernels/executor.h"
 #include "kernels/guarded_memory.h"
 #include "kernels/in_process_call.h"
@@ -64,10 +62,7 @@ class HostExecutor : public Executor {
                  !status.ok()) {
         return status;
       }
-      if (std::memcmp(*staged, last_pool->data(), last_pool->size()) != 0) {
-        seen.pool.emplace(*staged, *staged + pool.bytes.size());
-        last_pool = &*seen.pool;
-      }
+      KeepPool(*staged, &seen, &last_pool);
       if (seen.status == CallStatus::kCrash) break;
     }
     return absl::OkStatus();

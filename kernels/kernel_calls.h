@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <utility>
 
 #include "kernels/convert.cuh"
 #include "kernels/gather.cuh"
@@ -73,44 +74,71 @@ class ScratchBuffer {
   bool own_;
 };
 
-// Each refuses what the host checks refuse, does nothing where there is nothing
-// to do (an empty grid would be a launch error), else launches.
+// Whether a call has nothing to do: an empty grid would be a launch error.
+inline bool IsEmpty(const kernels::WriterParams& params) {
+  return params.tokens == 0;
+}
+inline bool IsEmpty(const kernels::GatherParams& params) {
+  return params.dst_rows == 0 || params.requests == 0;
+}
+inline bool IsEmpty(const kernels::ConvertParams& params) {
+  return params.rows == 0;
+}
+
+// What every call to a kernel goes through: is refused if the host's checks say
+// `why`, does nothing where there is nothing to do, else launches what
+// `change(params)` makes of its parameters.
+template <class Args, class Change, class Launch>
+CallResult LaunchUnless(std::string why, const Args& args,
+                        const LaunchContext& context, const Change& change,
+                        const Launch& launch) {
+  if (!why.empty()) return CallResult::Refused(std::move(why));
+  auto params = ToParams(args);
+  change(params);
+  if (IsEmpty(params)) return CallResult::Ok();
+  return ToCallResult(
+      launch(params, StreamOf(context), simt::Schedule{context.schedule}));
+}
+
+// The same of a writer; of a gather.
+template <class Launch>
+CallResult WriteUnless(std::string why, const WriteArgs& args,
+                       const LaunchContext& context, bool pow2_scale,
+                       const Launch& launch) {
+  return LaunchUnless(
+      std::move(why), args, context,
+      [&](kernels::WriterParams& params) {
+        params.pow2_scale = pow2_scale;
+        params.timing = TimingOf(context);
+      },
+      launch);
+}
+template <class Launch>
+CallResult GatherUnless(std::string why, const GatherArgs& args,
+                        const LaunchContext& context, const Launch& launch) {
+  return LaunchUnless(
+      std::move(why), args, context,
+      [&](kernels::GatherParams& params) { params.timing = TimingOf(context); },
+      launch);
+}
 
 template <class Policy, bool kPow2Scale = false>
 CallResult CallWriter(const WriteArgs& args, const LaunchContext& context) {
-  if (std::string why = WhyRefuseWrite(args); !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::WriterParams params = ToParams(args);
-  params.pow2_scale = kPow2Scale;
-  params.timing = TimingOf(context);
-  if (params.tokens == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchWriter<Policy>(params, StreamOf(context),
-                                                    {context.schedule}));
+  return WriteUnless(WhyRefuseWrite(args), args, context, kPow2Scale,
+                     kernels::LaunchWriter<Policy>);
 }
 
 template <class Policy>
 CallResult CallGather(const GatherArgs& args, const LaunchContext& context) {
-  if (std::string why = WhyRefuseGather(args); !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::GatherParams params = ToParams(args);
-  params.timing = TimingOf(context);
-  if (params.dst_rows == 0 || params.requests == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchGather<Policy>(params, StreamOf(context),
-                                                    {context.schedule}));
+  return GatherUnless(WhyRefuseGather(args), args, context,
+                      kernels::LaunchGather<Policy>);
 }
 
 template <class Policy>
 CallResult CallConvert(const ConvertArgs& args, const LaunchContext& context) {
-  if (std::string why = WhyRefuseConvert(args, kBuiltinWidthMultiple);
-      !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  const kernels::ConvertParams params = ToParams(args);
-  if (params.rows == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchConvert<Policy>(params, StreamOf(context),
-                                                     {context.schedule}));
+  return LaunchUnless(
+      WhyRefuseConvert(args, kBuiltinWidthMultiple), args, context,
+      [](kernels::ConvertParams&) {}, kernels::LaunchConvert<Policy>);
 }
 
 }  // namespace mlafuzz

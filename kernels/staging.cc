@@ -117,6 +117,14 @@ void InspectStep(GuardedArena& arena, const StepImage& step,
   }
 }
 
+void KeepPool(const std::uint8_t* staged, StepObservation* seen,
+              const std::vector<std::uint8_t>** last) {
+  const std::size_t size = (*last)->size();
+  if (std::memcmp(staged, (*last)->data(), size) == 0) return;
+  seen->pool.emplace(staged, staged + size);
+  *last = &*seen->pool;
+}
+
 std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,
                           const PoolImage& pool, const StepImage& step,
                           const StagedStep& staged) {

@@ -41,6 +41,12 @@ void ApplyStagedPatch(const Patch& patch, const PoolImage& pool,
 void InspectStep(GuardedArena& arena, const StepImage& step,
                  const StagedStep& staged, StepObservation* seen);
 
+// Keeps a copy of the pool's staged bytes in `seen` if they are others than
+// `last`, which then is the copy: a step without one has left the pool as it
+// was.
+void KeepPool(const std::uint8_t* staged, StepObservation* seen,
+              const std::vector<std::uint8_t>** last);
+
 // "SIGSEGV at pool - 2816 KiB": the same words for the same fault wherever the
 // arena lies.
 std::string DescribeCrash(const Crash& crash, const GuardedArena& arena,

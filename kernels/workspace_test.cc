@@ -1,38 +1,19 @@
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "kernels/call_args.h"
+#include "kernels/case_checks.h"
 #include "kernels/test_support.h"
 #include "kernels/workspace_call.h"
 
 namespace mlafuzz {
 namespace {
 
-std::vector<std::int32_t> Ints(const std::vector<std::uint8_t>& bytes) {
-  std::vector<std::int32_t> values(bytes.size() / 4);
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
+using test::Converted;
 
-struct Converted {
-  std::vector<std::int32_t> out, valid_count;
-};
 Converted Convert(const std::string& text) {
-  const CaseImage image = test::Image(test::ParseCase(text));
-  const Observation seen = test::Run("builtin:workspace", image);
-  EXPECT_EQ(seen.steps[0].status, CallStatus::kOk) << seen.steps[0].message;
-  EXPECT_TRUE(seen.steps[0].strays.empty());
-  Converted result;
-  for (std::size_t i = 0; i < image.steps[0].tensors.size(); ++i) {
-    const TensorId id = image.steps[0].tensors[i].id;
-    if (id == TensorId::kOut) result.out = Ints(seen.steps[0].outputs[i]);
-    if (id == TensorId::kValidCount) {
-      result.valid_count = Ints(seen.steps[0].outputs[i]);
-    }
-  }
-  return result;
+  return test::Convert("builtin:workspace", text);
 }
 
 // Rows 0 and 2 are prefills, row 1 a decode; token 8 is past the table.

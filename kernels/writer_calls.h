@@ -4,7 +4,6 @@
 #define MLAFUZZ_KERNELS_WRITER_CALLS_H_
 
 #include <string>
-#include <utility>
 
 #include "kernels/fused_writer.cuh"
 #include "kernels/kernel_calls.h"
@@ -39,31 +38,17 @@ inline std::string WhyRefuseFusedWrite(const WriteArgs& args) {
 
 template <class Policy>
 CallResult CallWriterBy16(const WriteArgs& args, const LaunchContext& context) {
-  if (std::string why = WhyRefuseRopeWrite(args); !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::WriterParams params = ToParams(args);
-  params.timing = TimingOf(context);
-  if (params.tokens == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchWriterBy16<Policy>(
-      params, StreamOf(context), {context.schedule}));
+  return WriteUnless(WhyRefuseRopeWrite(args), args, context,
+                     /*pow2_scale=*/false, kernels::LaunchWriterBy16<Policy>);
 }
 
 // `kFp32`: takes fp32 values, else bf16.
 template <class Policy, bool kPow2Scale = false, bool kFp32 = false>
 CallResult CallFusedWriter(const WriteArgs& args,
                            const LaunchContext& context) {
-  if (std::string why =
-          kFp32 ? WhyRefuseFp32RopeWrite(args) : WhyRefuseFusedWrite(args);
-      !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::WriterParams params = ToParams(args);
-  params.pow2_scale = kPow2Scale;
-  params.timing = TimingOf(context);
-  if (params.tokens == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchFusedWriter<Policy>(
-      params, StreamOf(context), {context.schedule}));
+  return WriteUnless(
+      kFp32 ? WhyRefuseFp32RopeWrite(args) : WhyRefuseFusedWrite(args), args,
+      context, kPow2Scale, kernels::LaunchFusedWriter<Policy>);
 }
 
 }  // namespace mlafuzz

@@ -315,4 +315,12 @@ Damage Assess(const Contract& contract, const CaseImage& image, int step,
   return Assessor(contract, image, step, pool_before, expected, after).Run();
 }
 
+std::vector<const Region*> Regions(const Damage& damage) {
+  return {&damage.scales,       &damage.codes,         &damage.rope,
+          &damage.tail,         &damage.skipped_rows,  &damage.untouched_rows,
+          &damage.missing_rows, &damage.values,        &damage.gather_rope,
+          &damage.gather_tail,  &damage.gather_scales, &damage.indices,
+          &damage.counts,       &damage.foreign,       &damage.padding};
+}
+
 }  // namespace mlafuzz::oracle

@@ -32,6 +32,12 @@ bool Matches(const Contract& contract, const CaseImage& image, int step,
              absl::Span<const std::uint8_t> pool_before,
              const Expectation& expected, const AfterImage& after);
 
+// Whether the call left every output, or these and the pool, as it was.
+bool OutputsUnchanged(const StepImage& step, const AfterImage& after);
+bool NothingChanged(const StepImage& step,
+                    absl::Span<const std::uint8_t> pool_before,
+                    const AfterImage& after);
+
 // Wrong elements of one kind.
 struct Region {
   std::int64_t count = 0;
@@ -73,6 +79,9 @@ struct Damage {
   std::int64_t rows = 0;
   std::int64_t wrong_rows = 0;
 };
+
+// All regions of it; what tells most of a cause comes first.
+std::vector<const Region*> Regions(const Damage& damage);
 
 // Compares byte by byte. Slow: for steps that do not match.
 Damage Assess(const Contract& contract, const CaseImage& image, int step,

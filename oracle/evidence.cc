@@ -14,12 +14,12 @@
 #include "oracle/decode/decode.h"
 #include "oracle/decode/faults.h"
 #include "oracle/decode/observed_rows.h"
+#include "oracle/decode/scale_pairs.h"
+#include "oracle/diagnosis_parts.h"
 #include "oracle/expect.h"
 
 namespace mlafuzz::oracle {
 namespace {
-
-constexpr int kScaleRules = 5;  // of ReaderSide::ScaleRule, from 1 on
 
 // Elements in a fixed order: whether each is as some expectation says.
 using Matching = std::vector<bool>;
@@ -58,20 +58,6 @@ Matching MatchBytes(const Expectation& expected, const StepImage& step,
   return matching;
 }
 
-// Output values and LSE, row by row.
-Matching MatchRows(const DecodeExpectation& expected,
-                   const ObservedRows& rows) {
-  Matching matching;
-  for (std::int64_t row = 0; row < expected.rows(); ++row) {
-    for (int c = 0; c < kDecodeColumns; ++c) {
-      matching.push_back(DecodeOutMatches(expected, row * kDecodeColumns + c,
-                                          rows.Out(row, c)));
-    }
-    matching.push_back(rows.LseMatches(expected, row));
-  }
-  return matching;
-}
-
 void WeighDecode(const Contract& contract, const CaseImage& image, int step,
                  absl::Span<const std::uint8_t> before,
                  const StepObservation& observed, EvidenceTable* table) {
@@ -79,33 +65,20 @@ void WeighDecode(const Contract& contract, const CaseImage& image, int step,
                           observed);
   if (!rows.well_formed()) return;
   const Matching declared =
-      MatchRows(ExpectDecode(contract, image, step, before), rows);
+      rows.Matching(ExpectDecode(contract, image, step, before));
   Count(declared, table);
   if (table->wrong == 0) return;
   const auto add = [&](const std::string& key, const Contract& other,
                        const ExpectOptions& options) {
     AddRow(key, declared,
-           MatchRows(ExpectDecode(other, image, step, before, options), rows),
+           rows.Matching(ExpectDecode(other, image, step, before, options)),
            table);
   };
   for (const Neighbour& n : Neighbours(contract, Kernel::kDecode)) {
-    add(absl::StrCat(n.field, "=", n.changed), n.contract, {});
+    add(KeyOf(n), n.contract, {});
   }
-  for (int qk = 1; qk <= kScaleRules; ++qk) {
-    for (int v = 1; v <= kScaleRules; ++v) {
-      if (qk == contract.qk().scale_rule() || v == contract.v().scale_rule()) {
-        continue;
-      }
-      Contract other = contract;
-      other.mutable_qk()->set_scale_rule(
-          static_cast<ReaderSide::ScaleRule>(qk));
-      other.mutable_v()->set_scale_rule(static_cast<ReaderSide::ScaleRule>(v));
-      add(absl::StrCat("qk.scale_rule=",
-                       ReaderSide::ScaleRule_Name(other.qk().scale_rule()),
-                       "+v.scale_rule=",
-                       ReaderSide::ScaleRule_Name(other.v().scale_rule())),
-          other, {});
-    }
+  for (const ScalePair& pair : ScalePairs(contract)) {
+    add(pair.key(), pair.contract, {});
   }
   for (const DecodeFault& fault : DecodeFaults(contract, image, step)) {
     add(fault.key, contract, fault.options);
@@ -130,7 +103,7 @@ EvidenceTable WeighEvidence(const Contract& contract, const CaseImage& image,
     Count(declared, &table);
     if (table.wrong == 0) return table;
     for (const Neighbour& n : Neighbours(contract, at.kernel)) {
-      AddRow(absl::StrCat(n.field, "=", n.changed), declared,
+      AddRow(KeyOf(n), declared,
              MatchBytes(Expect(n.contract, image, step, before), at, before,
                         after),
              &table);

@@ -11,21 +11,14 @@
 #include "corpus/contracts.h"
 #include "corpus/image.h"
 #include "gtest/gtest.h"
+#include "oracle/case_fixture.h"
 
 namespace mlafuzz {
 namespace {
 
 // Rows by hand. What vLLM's kernels did is in recorded_vllm_test.
-class ExpectTest : public testing::Test {
+class ExpectTest : public CaseTest {
  protected:
-  void Use(const std::string& text) {
-    absl::StatusOr<Case> c = ParseCaseText(text);
-    ASSERT_TRUE(c.ok()) << c.status();
-    case_ = *c;
-    absl::StatusOr<CaseImage> image = BuildImage(case_);
-    ASSERT_TRUE(image.ok()) << image.status();
-    image_ = *std::move(image);
-  }
   Expectation Run() { return Expect(contract_, image_, 0, image_.pool.bytes); }
   // Elements of `out`, row by row, without gaps.
   std::vector<std::int32_t> Indices(const Expectation& e) {
@@ -47,8 +40,6 @@ class ExpectTest : public testing::Test {
   }
 
   Contract contract_ = BuiltinContract();
-  Case case_;
-  CaseImage image_;
 };
 
 TEST_F(ExpectTest, ARowOfOnes) {

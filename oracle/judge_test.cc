@@ -11,6 +11,7 @@
 #include "corpus/contracts.h"
 #include "corpus/image.h"
 #include "gtest/gtest.h"
+#include "oracle/case_fixture.h"
 #include "oracle/imagined.h"
 #include "oracle/verdict.h"
 
@@ -26,15 +27,10 @@ constexpr char kDecode[] = R"(
                    softmax_scale_bits: 0x3f800000 } })";
 
 // A case with what a right kernel leaves behind; tests damage that.
-class JudgeTest : public testing::Test {
+class JudgeTest : public CaseTest {
  protected:
   void Use(const std::string& text) {
-    absl::StatusOr<Case> c = ParseCaseText(text);
-    ASSERT_TRUE(c.ok()) << c.status();
-    case_ = *c;
-    absl::StatusOr<CaseImage> image = BuildImage(case_);
-    ASSERT_TRUE(image.ok()) << image.status();
-    image_ = *std::move(image);
+    ASSERT_NO_FATAL_FAILURE(CaseTest::Use(text));
     seen_ = Imagine(contract_, image_);
   }
 
@@ -98,8 +94,6 @@ class JudgeTest : public testing::Test {
   }
 
   Contract contract_ = BuiltinContract();
-  Case case_;
-  CaseImage image_;
   Observation seen_;
 };
 

@@ -95,6 +95,21 @@ bool AfterImageOf(const StepImage& step, const StepObservation& observed,
   return true;
 }
 
+bool OutputsUnchanged(const StepImage& step, const AfterImage& after) {
+  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
+    if (step.tensors[i].output &&
+        after.outputs[i] != absl::MakeConstSpan(step.tensors[i].bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool NothingChanged(const StepImage& step, Bytes pool_before,
+                    const AfterImage& after) {
+  return after.pool == pool_before && OutputsUnchanged(step, after);
+}
+
 bool Matches(const Contract& contract, const CaseImage& image, int step,
              Bytes pool_before, const Expectation& expected,
              const AfterImage& after) {

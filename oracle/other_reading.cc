@@ -1,342 +1,31 @@
 #include "oracle/other_reading.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "oracle/convert_index.h"
+#include "oracle/changed_call.h"
+#include "oracle/changed_row.h"
 #include "oracle/expect.h"
 #include "oracle/layout.h"
-#include "oracle/tensor_view.h"
 #include "oracle/token_place.h"
 #include "oracle/write_plan.h"
 
 namespace mlafuzz::oracle {
 namespace {
 
-// ----------------------------------------------------------------------- Calls
-
-// One step alone, with arguments and rules that can be changed.
-struct Call {
-  Contract contract;
-  CaseImage image;
-  Step step;
-
-  // `of` comes of a case.
-  Call(const Contract& rules, const CaseImage& from, const StepImage& of)
-      : contract(rules), step(*of.step) {
-    image.pool = from.pool;
-    image.steps = {of};
-    image.steps[0].step = &step;
-  }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-
-  PoolImage& pool() { return image.pool; }
-  StepImage& made() { return image.steps[0]; }
-  Tensor* Find(TensorId id) { return made().Find(id); }
-  void Drop(TensorId id) {
-    auto& tensors = made().tensors;
-    tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
-                                 [id](const Tensor& t) { return t.id == id; }),
-                  tensors.end());
-  }
-};
-
-// True if it changed anything.
-using Change = bool (*)(Call&);
-
-bool SetStride(Call& call, TensorId id, std::int64_t stride) {
-  Tensor* tensor = call.Find(id);
-  if (tensor == nullptr || tensor->shape[0] < 2 ||
-      tensor->strides[0] == stride) {
-    return false;
-  }
-  tensor->strides[0] = stride;
-  return true;
-}
-
-template <TensorId kId>
-bool DenseRows(Call& call) {
-  const Tensor* tensor = call.Find(kId);
-  return tensor != nullptr && SetStride(call, kId, tensor->shape[1]);
-}
-
-bool DensePages(Call& call) {
-  const std::int64_t dense =
-      call.pool().split() ? call.pool().page_bytes()
-                          : call.pool().page_size * call.pool().row_stride;
-  return call.pool().pages > 1 &&
-         std::exchange(call.pool().page_stride, dense) != dense;
-}
-
-// Tokens one behind another, each with all of its bytes, in a page that has
-// some of them behind all rows.
-bool ScalesInline(Call& call) {
-  PoolImage& pool = call.pool();
-  if (!pool.split() || pool.page_size < 2) return false;
-  pool.row_part = pool.row_bytes;
-  pool.row_stride = pool.row_bytes;
-  return true;
-}
-
-bool DensePoolRows(Call& call) {
-  if (call.pool().split()) return false;
-  const std::int64_t dense = call.pool().row_bytes;
-  return call.pool().page_size > 1 &&
-         std::exchange(call.pool().row_stride, dense) != dense;
-}
-
-bool FirstTableRow(Call& call) {
-  return SetStride(call, TensorId::kBlockTable, 0);
-}
-
-bool FirstSourceRow(Call& call) { return SetStride(call, TensorId::kKvC, 0); }
-
-template <TensorId kId>
-bool Without(Call& call) {
-  if (call.Find(kId) == nullptr) return false;
-  call.Drop(kId);
-  return true;
-}
-
-template <TensorId kId>
-bool OneLess(Call& call) {
-  Tensor* tensor = call.Find(kId);
-  return tensor != nullptr && tensor->shape[0] > 1 && tensor->shape[0]-- > 1;
-}
-
-bool NeverRope(Call& call) {
-  if (call.step.gather().nope()) return false;
-  call.step.mutable_gather()->set_nope(true);
-  return true;
-}
-
-// With as many rows of the table as of tokens, or more.
-bool RowForRequest(Call& call) {
-  Tensor* ids = call.Find(TensorId::kRequestIds);
-  const Tensor* table = call.Find(TensorId::kBlockTable);
-  if (ids == nullptr || table == nullptr) return false;
-  const std::int32_t rows =
-      static_cast<std::int32_t>(std::min(ids->shape[0], table->shape[0]));
-  if (rows < ids->shape[0]) return false;
-  bool changed = false;
-  for (std::int32_t row = 0; row < rows; ++row) {
-    std::uint8_t* id = ids->bytes.data() + 4 * row * ids->strides[0];
-    changed |= LoadBytes<std::int32_t>(id) != row;
-    std::memcpy(id, &row, 4);
-  }
-  return changed;
-}
-
-bool FirstPrefillByTable(Call& call) {
-  if (call.contract.convert().workspace() !=
-      ConvertContract::WORKSPACE_WITHIN_TABLE) {
-    return false;
-  }
-  Tensor* ids = call.Find(TensorId::kPrefillIds);
-  if (ids == nullptr) return false;
-  bool changed = false;
-  constexpr std::int32_t kNone = -1;
-  for (std::int64_t row = 0; row < ids->shape[0]; ++row) {
-    std::uint8_t* id = ids->bytes.data() + 4 * row * ids->strides[0];
-    if (LoadBytes<std::int32_t>(id) != 0) continue;
-    std::memcpy(id, &kNone, 4);
-    changed = true;
-  }
-  return changed;
-}
-
-// The product of page and page size wraps in int32; where it is negative then,
-// the token names no slot.
-bool SlotWrapsThenChecked(Call& call) {
-  ConvertContract& rules = *call.contract.mutable_convert();
-  if (rules.pages() != ConvertContract::PAGES_FITTING) return false;
-  rules.set_pages(ConvertContract::PAGES_WRAPPED);
-  Tensor* tokens = call.Find(TensorId::kTokenIndices);
-  const Storage<std::int32_t> request_of(call.Find(TensorId::kRequestIds));
-  if (tokens == nullptr) return false;
-  const IndexConverter converter(rules, call.pool(), call.made());
-  constexpr std::int32_t kNone = -1;
-  bool wraps = false;
-  for (std::int64_t row = 0; row < tokens->shape[0]; ++row) {
-    if (!request_of.Has(row)) continue;
-    for (std::int64_t i = 0; i < tokens->shape[1]; ++i) {
-      std::uint8_t* token =
-          tokens->bytes.data() + 4 * (row * tokens->strides[0] + i);
-      const ConvertedIndex index = converter.Convert(
-          row, request_of[row], LoadBytes<std::int32_t>(token));
-      if (index.kind != ConvertedIndex::Kind::kSlot || index.in_workspace) {
-        continue;
-      }
-      const auto slot =
-          static_cast<std::int32_t>(static_cast<std::uint32_t>(index.slot));
-      wraps |= slot != index.slot;
-      if (index.page < 0 || slot < 0) std::memcpy(token, &kNone, 4);
-    }
-  }
-  return wraps;
-}
-
-struct NamedChange {
-  Kernel kernel;
-  const char* key;
-  const char* words;
-  Change change;
-  bool narrowed = false;  // NarrowedRules()
-};
-
-constexpr NamedChange kChanges[] = {
-    {Kernel::kWriter, "dense-pages", "takes pages of the pool to be dense",
-     DensePages},
-    {Kernel::kWriter, "dense-rows", "takes rows of a page to be dense",
-     DensePoolRows},
-    {Kernel::kWriter, "dense-kv_c", "takes rows of kv_c to be dense",
-     DenseRows<TensorId::kKvC>},
-    {Kernel::kWriter, "dense-k_pe", "takes rows of k_pe to be dense",
-     DenseRows<TensorId::kKPe>},
-    {Kernel::kWriter, "first-source-row",
-     "takes the first row of kv_c for every token", FirstSourceRow},
-    {Kernel::kWriter, "scales-inline",
-     "stores a token's scales behind its codes, not behind those of the page",
-     ScalesInline},
-    {Kernel::kGather, "scales-inline",
-     "reads a token's scales behind its codes, not behind those of the page",
-     ScalesInline},
-    {Kernel::kGather, "dense-pages", "takes pages of the pool to be dense",
-     DensePages},
-    {Kernel::kGather, "dense-rows", "takes rows of a page to be dense",
-     DensePoolRows},
-    {Kernel::kGather, "dense-dst", "takes rows of dst to be dense",
-     DenseRows<TensorId::kDst>},
-    {Kernel::kGather, "first-table-row",
-     "reads the block table of the first request for all", FirstTableRow},
-    {Kernel::kGather, "seq_starts-ignored", "ignores seq_starts",
-     Without<TensorId::kSeqStarts>},
-    {Kernel::kGather, "seq_lens-ignored", "ignores seq_lens",
-     Without<TensorId::kSeqLens>},
-    {Kernel::kGather, "rope-cleared",
-     "takes rows that carry rope for rows without", NeverRope},
-    {Kernel::kConvert, "dense-token_indices",
-     "takes rows of token_indices to be dense",
-     DenseRows<TensorId::kTokenIndices>},
-    {Kernel::kConvert, "dense-out", "takes rows of out to be dense",
-     DenseRows<TensorId::kOut>},
-    {Kernel::kConvert, "first-table-row",
-     "reads the block table of the first request for all", FirstTableRow},
-    {Kernel::kConvert, "row-for-request",
-     "reads the block table of a token's row, not of its request",
-     RowForRequest},
-    {Kernel::kConvert, "last-row-missing", "leaves out the last row",
-     OneLess<TensorId::kTokenIndices>},
-    {Kernel::kConvert, "first-prefill-by-table",
-     "takes rows of prefill request 0 for those of a decode",
-     FirstPrefillByTable, /*narrowed=*/true},
-    {Kernel::kConvert, "slot-wraps-then-checked",
-     "multiplies page and page size in int32 and takes for invalid what is "
-     "negative then, not what does not fit",
-     SlotWrapsThenChecked, /*narrowed=*/true},
-};
-
-// ------------------------------------------------------------------------ Rows
-
-// Changes one row of the layout in place.
-using RowChange = void (*)(const RowLayout&, std::uint8_t* row);
-
-template <int kBy>
-void RotateScales(const RowLayout& layout, std::uint8_t* row) {
-  if (kBy >= layout.tiles()) return;
-  std::uint8_t* scales = row + layout.scales_at;
-  std::rotate(scales, scales + kBy * layout.scale_bytes,
-              scales + layout.tiles() * layout.scale_bytes);
-}
-
-void TurnScales(const RowLayout& layout, std::uint8_t* row) {
-  for (int tile = 0; tile < layout.tiles(); ++tile) {
-    std::uint8_t* scale = row + layout.scales_at + tile * layout.scale_bytes;
-    std::reverse(scale, scale + layout.scale_bytes);
-  }
-}
-
-void TurnCodes(const RowLayout& layout, std::uint8_t* row) {
-  for (int i = 0; i < layout.codes; i += 4) {
-    std::reverse(row + layout.codes_at + i, row + layout.codes_at + i + 4);
-  }
-}
-
-void SwapTiles(const RowLayout& layout, std::uint8_t* row) {
-  for (int tile = 0; tile + 1 < layout.tiles(); tile += 2) {
-    std::uint8_t* codes = row + layout.codes_at + tile * layout.tile;
-    std::swap_ranges(codes, codes + layout.tile, codes + layout.tile);
-  }
-}
-
-void SwapTilesAndScales(const RowLayout& layout, std::uint8_t* row) {
-  SwapTiles(layout, row);
-  for (int tile = 0; tile + 1 < layout.tiles(); tile += 2) {
-    std::uint8_t* scale = row + layout.scales_at + tile * layout.scale_bytes;
-    std::swap_ranges(scale, scale + layout.scale_bytes,
-                     scale + layout.scale_bytes);
-  }
-}
-
-void SwapRopePairs(const RowLayout& layout, std::uint8_t* row) {
-  for (int i = 0; i + 1 < layout.rope; i += 2) {
-    std::uint8_t* pair = row + layout.rope_at + 2 * i;
-    std::swap_ranges(pair, pair + 2, pair + 2);
-  }
-}
-
-void DeinterleaveRope(const RowLayout& layout, std::uint8_t* row) {
-  std::vector<std::uint8_t> rope(row + layout.rope_at, row + layout.rope_end());
-  for (int i = 0; i < layout.rope; ++i) {
-    const int to = i / 2 + (i % 2) * (layout.rope / 2);
-    std::memcpy(row + layout.rope_at + 2 * to, rope.data() + 2 * i, 2);
-  }
-}
-
-struct NamedRowChange {
-  const char* key;
-  const char* words;
-  RowChange change;
-};
-
-constexpr NamedRowChange kRowChanges[] = {
-    {"scales-rotated", "has each scale in the place of another tile's",
-     RotateScales<1>},
-    {"scales-rotated", "has each scale in the place of another tile's",
-     RotateScales<2>},
-    {"scales-rotated", "has each scale in the place of another tile's",
-     RotateScales<3>},
-    {"scale-byte-order", "has the bytes of each scale in reverse", TurnScales},
-    {"code-byte-order", "has the codes of each word in reverse", TurnCodes},
-    {"tiles-swapped", "has the codes of two tiles in each other's place",
-     SwapTiles},
-    {"tiles-swapped", "has two tiles in each other's place",
-     SwapTilesAndScales},
-    {"rope-pairs-swapped", "has the values of each pair of the rope swapped",
-     SwapRopePairs},
-    {"rope-deinterleaved",
-     "has even values of the rope in front and odd ones behind",
-     DeinterleaveRope},
-};
-
 class Reader {
  public:
-  Reader(const Contract& contract, const CaseImage& image, int step,
-         absl::Span<const std::uint8_t> before, const Expectation& expected,
-         const AfterImage& after)
-      : contract_(contract),
-        image_(image),
-        index_(step),
-        step_(image.steps[static_cast<std::size_t>(step)]),
-        layout_(LayoutOf(image.pool.layout)),
-        before_(before),
-        expected_(expected),
-        after_(after) {}
+  explicit Reader(const ComparedStep& compared)
+      : contract_(compared.contract),
+        image_(compared.image),
+        index_(compared.index),
+        step_(compared.step),
+        layout_(compared.layout),
+        before_(compared.before),
+        expected_(compared.expected),
+        after_(compared.after) {}
 
   std::vector<OtherReading> Run() {
     ByCall();
@@ -346,7 +35,7 @@ class Reader {
   }
 
   std::vector<OtherReading> Narrowed() {
-    for (const NamedChange& named : kChanges) {
+    for (const CallChange& named : CallChanges()) {
       if (named.narrowed) ByCall(named);
     }
     return std::move(found_);
@@ -382,12 +71,12 @@ class Reader {
   }
 
   void ByCall() {
-    for (const NamedChange& named : kChanges) ByCall(named);
+    for (const CallChange& named : CallChanges()) ByCall(named);
   }
 
-  void ByCall(const NamedChange& named) {
+  void ByCall(const CallChange& named) {
     if (named.kernel != step_.kernel || step_.step == nullptr) return;
-    Call call(contract_, image_, step_);
+    ChangedCall call(contract_, image_, step_);
     if (!named.change(call)) return;
     if (Predicts(Expect(call.contract, call.image, 0, before_))) {
       Found(named.key, named.words);
@@ -398,18 +87,18 @@ class Reader {
     if (step_.kernel == Kernel::kWriter) {
       const WritePlan plan = PlanWrites(contract_.writer(), image_.pool, step_);
       if (plan.repeated || expected_.pool.empty()) return;
-      for (const NamedRowChange& named : kRowChanges) {
+      for (const RowChange& named : RowChanges()) {
         Expectation other = expected_;
         for (const RowWrite& row : plan.rows) {
-          ChangeToken(named.change, row.place(), &other.pool);
+          ChangeToken(named, row.place(), &other.pool);
         }
         if (Predicts(other)) Found(named.key, named.words);
       }
     } else if (step_.kernel == Kernel::kGather) {
-      for (const NamedRowChange& named : kRowChanges) {
+      for (const RowChange& named : RowChanges()) {
         std::vector<std::uint8_t> pool(before_.begin(), before_.end());
         for (std::int64_t slot = 0; slot < image_.pool.slots(); ++slot) {
-          ChangeToken(named.change, PlaceOf(image_.pool, slot), &pool);
+          ChangeToken(named, PlaceOf(image_.pool, slot), &pool);
         }
         Expectation other = Expect(contract_, image_, index_, pool);
         other.pool.clear();
@@ -418,12 +107,12 @@ class Reader {
     }
   }
 
-  void ChangeToken(RowChange change, const TokenPlace& place,
+  void ChangeToken(const RowChange& named, const TokenPlace& place,
                    std::vector<std::uint8_t>* pool) const {
     if (!Fits(layout_, place, static_cast<std::int64_t>(pool->size()))) return;
     TokenBytes token;
     LoadToken(layout_, place, pool->data(), token.data());
-    change(layout_, token.data());
+    named.change(layout_, token.data());
     StoreToken(layout_, place, token.data(), pool->data());
   }
 
@@ -481,23 +170,18 @@ class Reader {
 
 }  // namespace
 
-std::vector<OtherReading> OtherReadings(
-    const Contract& contract, const CaseImage& image, int step,
-    absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
-    const AfterImage& after) {
-  return Reader(contract, image, step, pool_before, expected, after).Run();
+std::vector<OtherReading> OtherReadings(const ComparedStep& compared) {
+  return Reader(compared).Run();
 }
 
-std::vector<OtherReading> NarrowedRules(
-    const Contract& contract, const CaseImage& image, int step,
-    absl::Span<const std::uint8_t> pool_before, const Expectation& expected,
-    const AfterImage& after) {
-  return Reader(contract, image, step, pool_before, expected, after).Narrowed();
+std::vector<OtherReading> NarrowedRules(const ComparedStep& compared) {
+  return Reader(compared).Narrowed();
 }
 
 bool IsNarrowedRule(absl::string_view key) {
-  return std::any_of(std::begin(kChanges), std::end(kChanges),
-                     [key](const NamedChange& change) {
+  const absl::Span<const CallChange> changes = CallChanges();
+  return std::any_of(changes.begin(), changes.end(),
+                     [key](const CallChange& change) {
                        return key == change.key && change.narrowed;
                      });
 }
@@ -506,12 +190,12 @@ bool RulesOutNarrowedRule(const Contract& contract, const CaseImage& image,
                           int step, absl::Span<const std::uint8_t> pool_before,
                           const AfterImage& after, absl::string_view key) {
   const StepImage& own = image.steps[static_cast<std::size_t>(step)];
-  for (const NamedChange& named : kChanges) {
+  for (const CallChange& named : CallChanges()) {
     if (key != named.key || !named.narrowed || named.kernel != own.kernel ||
         own.step == nullptr) {
       continue;
     }
-    Call call(contract, image, own);
+    ChangedCall call(contract, image, own);
     if (!named.change(call)) return false;
     const Expectation other = Expect(call.contract, call.image, 0, pool_before);
     // What it reads outside may be anything.
@@ -522,9 +206,11 @@ bool RulesOutNarrowedRule(const Contract& contract, const CaseImage& image,
 }
 
 bool IsOtherReading(absl::string_view key) {
-  const auto has_key = [key](const auto& change) { return key == change.key; };
-  return std::any_of(std::begin(kChanges), std::end(kChanges), has_key) ||
-         std::any_of(std::begin(kRowChanges), std::end(kRowChanges), has_key);
+  const auto has_key = [key](const auto& changes) {
+    return std::any_of(changes.begin(), changes.end(),
+                       [key](const auto& change) { return key == change.key; });
+  };
+  return has_key(CallChanges()) || has_key(RowChanges());
 }
 
 }  // namespace mlafuzz::oracle

@@ -32,8 +32,8 @@ class Result {
     for (const auto& output : outputs) after.outputs.push_back(output);
     std::vector<std::string> keys;
     for (const OtherReading& reading :
-         OtherReadings(BuiltinContract(), image_, 0, image_.pool.bytes,
-                       expected_, after)) {
+         OtherReadings({BuiltinContract(), image_, 0, image_.pool.bytes,
+                        expected_, after})) {
       keys.push_back(reading.key);
       words = reading.words;
     }
@@ -125,7 +125,7 @@ struct Left {
         Expect(Workspace(), image, 0, image.pool.bytes);
     Keys keys;
     for (const OtherReading& reading : NarrowedRules(
-             Workspace(), image, 0, image.pool.bytes, declared, after)) {
+             {Workspace(), image, 0, image.pool.bytes, declared, after})) {
       keys.push_back(reading.key);
     }
     return keys;

@@ -13,6 +13,7 @@
 #include "corpus/contracts.h"
 #include "corpus/image.h"
 #include "gtest/gtest.h"
+#include "oracle/diagnosis_parts.h"
 #include "oracle/imagined.h"
 #include "oracle/judge.h"
 #include "oracle/validity.h"
@@ -203,7 +204,7 @@ class Power {
 
   void TryOne(const Contract& base, const CaseImage& image, const Neighbour& n,
               const std::vector<std::string>& fields) {
-    const std::string rule = absl::StrCat(n.field, "=", n.changed);
+    const std::string rule = oracle::KeyOf(n);
     int& named = named_[rule];
     Observation seen = Imagine(n.contract, image);
     if (n.field == "writer.zero_tokens" &&

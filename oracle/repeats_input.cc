@@ -12,16 +12,15 @@ namespace {
 
 class Repeats {
  public:
-  Repeats(const Contract& contract, const CaseImage& image, int step,
-          absl::Span<const std::uint8_t> before, const Expectation& expected,
-          const AfterImage& after)
-      : contract_(contract),
-        image_(image),
-        step_(image.steps[static_cast<std::size_t>(step)]),
-        layout_(LayoutOf(image.pool.layout)),
-        before_(before),
-        expected_(expected),
-        after_(after) {}
+  explicit Repeats(const ComparedStep& compared)
+      : contract_(compared.contract),
+        image_(compared.image),
+        step_(compared.step),
+        layout_(compared.layout),
+        before_(compared.before),
+        wanted_pool_(compared.wanted_pool()),
+        expected_(compared.expected),
+        after_(compared.after) {}
 
   std::int64_t Run(bool wrong) const {
     switch (step_.kernel) {
@@ -41,8 +40,6 @@ class Repeats {
   // kv_c's first bytes stand where the codes should.
   std::int64_t SlotsThatRepeatInput(bool wrong) const {
     const Tensor& kv_c = *step_.Find(TensorId::kKvC);
-    const absl::Span<const std::uint8_t> want =
-        ExpectedPool(expected_, before_);
     const std::size_t size = static_cast<std::size_t>(layout_.codes);
     std::int64_t rows = 0;
     for (const RowWrite& row :
@@ -51,7 +48,8 @@ class Repeats {
           row.token * kv_c.strides[0] * DTypeSize(kv_c.dtype));
       if (at + size > kv_c.bytes.size()) continue;
       const std::uint8_t* got = after_.pool.data() + row.at;
-      if ((!wrong || std::memcmp(got, want.data() + row.at, size) != 0) &&
+      if ((!wrong ||
+           std::memcmp(got, wanted_pool_.data() + row.at, size) != 0) &&
           std::memcmp(got, kv_c.bytes.data() + at, size) == 0) {
         ++rows;
       }
@@ -118,19 +116,15 @@ class Repeats {
   const StepImage& step_;
   const RowLayout& layout_;
   const absl::Span<const std::uint8_t> before_;
+  const absl::Span<const std::uint8_t> wanted_pool_;
   const Expectation& expected_;
   const AfterImage& after_;
 };
 
 }  // namespace
 
-std::int64_t RowsThatRepeatInput(const Contract& contract,
-                                 const CaseImage& image, int step,
-                                 absl::Span<const std::uint8_t> pool_before,
-                                 const Expectation& expected,
-                                 const AfterImage& after, bool wrong) {
-  return Repeats(contract, image, step, pool_before, expected, after)
-      .Run(wrong);
+std::int64_t RowsThatRepeatInput(const ComparedStep& compared, bool wrong) {
+  return Repeats(compared).Run(wrong);
 }
 
 }  // namespace mlafuzz::oracle

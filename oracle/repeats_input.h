@@ -3,11 +3,7 @@
 
 #include <cstdint>
 
-#include "absl/types/span.h"
-#include "corpus/contract.pb.h"
-#include "corpus/image.h"
-#include "oracle/damage.h"
-#include "oracle/expect.h"
+#include "oracle/compared_step.h"
 
 namespace mlafuzz::oracle {
 
@@ -15,11 +11,7 @@ namespace mlafuzz::oracle {
 // of kv_c where codes should, of a gather those of the cache row, of an index
 // conversion the token numbers. `wrong`: only of rows that should hold others.
 // 0 of decodes, and of gathers that are to copy bytes.
-std::int64_t RowsThatRepeatInput(const Contract& contract,
-                                 const CaseImage& image, int step,
-                                 absl::Span<const std::uint8_t> pool_before,
-                                 const Expectation& expected,
-                                 const AfterImage& after, bool wrong);
+std::int64_t RowsThatRepeatInput(const ComparedStep& compared, bool wrong);
 
 }  // namespace mlafuzz::oracle
 

@@ -2,12 +2,13 @@
 #include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "corpus/contracts.h"
+#include "oracle/cause_keys.h"
 #include "oracle/damage.h"
 #include "oracle/decode/faults.h"
 #include "oracle/decode/judge_decode.h"
+#include "oracle/diagnosis_parts.h"
 #include "oracle/expect.h"
 #include "oracle/judge.h"
 #include "oracle/other_reading.h"
@@ -24,7 +25,7 @@ std::optional<Contract> Changed(const Contract& base, Kernel kernel,
   for (const absl::string_view part : absl::StrSplit(key, '+')) {
     bool found = false;
     for (Neighbour& n : Neighbours(contract, kernel)) {
-      if (part != absl::StrCat(n.field, "=", n.changed)) continue;
+      if (part != oracle::KeyOf(n)) continue;
       contract = std::move(n.contract);
       found = true;
       break;
@@ -38,17 +39,8 @@ std::optional<Contract> Changed(const Contract& base, Kernel kernel,
 bool Wrote(const StepImage& step, const oracle::PoolHistory& history,
            const StepObservation& observed) {
   oracle::AfterImage after;
-  if (!oracle::AfterImageOf(step, observed, history.after(), &after)) {
-    return false;
-  }
-  if (after.pool != history.before()) return true;
-  for (std::size_t i = 0; i < step.tensors.size(); ++i) {
-    if (step.tensors[i].output &&
-        after.outputs[i] != absl::MakeConstSpan(step.tensors[i].bytes)) {
-      return true;
-    }
-  }
-  return false;
+  return oracle::AfterImageOf(step, observed, history.after(), &after) &&
+         !oracle::NothingChanged(step, history.before(), after);
 }
 
 }  // namespace
@@ -59,7 +51,7 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
   const Kernel kernel = image.steps[at].kernel;
   const Contract& declared = *contracts[static_cast<std::size_t>(kernel)];
   const StepObservation& observed = observation.steps[at];
-  if (key == "refused-valid") return observed.status == CallStatus::kOk;
+  if (key == oracle::kRefusedValid) return observed.status == CallStatus::kOk;
   const oracle::PoolHistory history =
       oracle::PoolHistory::Before(image, observation, step);
   if (key == kNothingWritten) {
@@ -95,7 +87,7 @@ bool RulesOut(const Contracts& contracts, const CaseImage& image,
 }
 
 bool CanBeRuledOut(absl::string_view key) {
-  return absl::StrContains(key, "=") || key == "refused-valid" ||
+  return absl::StrContains(key, "=") || key == oracle::kRefusedValid ||
          key == kNothingWritten || oracle::IsNarrowedRule(key) ||
          oracle::IsDecodeFault(key);
 }

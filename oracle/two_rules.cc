@@ -10,9 +10,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "corpus/contracts.h"
+#include "oracle/cause_keys.h"
 #include "oracle/damage.h"
 #include "oracle/decode/decode.h"
 #include "oracle/decode/observed_rows.h"
+#include "oracle/diagnosis_parts.h"
 #include "oracle/expect.h"
 #include "oracle/other_reading.h"
 #include "oracle/pool_history.h"
@@ -41,7 +43,7 @@ std::vector<Change> RuleChanges(const Contract& contract, Kernel kernel) {
     // An empty grid is no matter of bytes.
     if (n.field == "writer.zero_tokens") continue;
     Change change;
-    change.key = absl::StrCat(n.field, "=", n.changed);
+    change.key = oracle::KeyOf(n);
     change.words = absl::StrCat(n.field, ": the contract says ", n.declared,
                                 ", the kernel behaves as ", n.changed);
     change.field = std::move(n.field);
@@ -69,7 +71,7 @@ bool Share(const Change& a, const Change& b) {
 std::optional<Contract> Both(const Change& a, const Change& b, Kernel kernel) {
   if (a.field == b.field) return std::nullopt;
   for (Neighbour& n : Neighbours(a.contract, kernel)) {
-    if (b.key == absl::StrCat(n.field, "=", n.changed)) {
+    if (b.key == oracle::KeyOf(n)) {
       return std::move(n.contract);
     }
   }
@@ -159,20 +161,6 @@ std::vector<bool> Settled(const DecodeExpectation& e,
   return settled;
 }
 
-// The same of what the declared contract forbids.
-std::vector<bool> Right(const DecodeExpectation& e,
-                        const oracle::ObservedRows& rows) {
-  std::vector<bool> right;
-  for (std::int64_t row = 0; row < e.rows(); ++row) {
-    for (int c = 0; c < kDecodeColumns; ++c) {
-      right.push_back(
-          DecodeOutMatches(e, row * kDecodeColumns + c, rows.Out(row, c)));
-    }
-    right.push_back(rows.LseMatches(e, row));
-  }
-  return right;
-}
-
 std::vector<Pair> DecodePairs(const Contract& contract, const CaseImage& image,
                               int index, Bytes before,
                               const StepObservation& observed,
@@ -181,7 +169,7 @@ std::vector<Pair> DecodePairs(const Contract& contract, const CaseImage& image,
                                   observed);
   if (!rows.well_formed()) return {};
   const std::vector<bool> right =
-      Right(ExpectDecode(contract, image, index, before), rows);
+      rows.Matching(ExpectDecode(contract, image, index, before));
   for (Change& change : RuleChanges(contract, Kernel::kDecode)) {
     const std::vector<bool> other =
         Settled(ExpectDecode(change.contract, image, index, before), rows);
@@ -256,8 +244,8 @@ Diagnosis OneOfTwo(const std::vector<Change>& changes,
 // damage merely looks like (NaN in slot 0 beside masked lanes) has the damage
 // itself beside it.
 bool IsExplained(const Diagnosis& why) {
-  constexpr char kDamage[] = "wrong-output-and-lse";
-  if (std::find(why.also.begin(), why.also.end(), kDamage) != why.also.end()) {
+  if (std::find(why.also.begin(), why.also.end(), oracle::kWrongOutputAndLse) !=
+      why.also.end()) {
     return false;
   }
   return why.key != kNothingWritten &&
@@ -269,11 +257,8 @@ bool IsExplained(const Diagnosis& why) {
 std::optional<std::array<Diagnosis, 2>> DiagnoseTwoRules(
     const Contracts& contracts, const CaseImage& image,
     const Observation& observation, const Check& check, const Diagnosis& why) {
+  if (!oracle::IsOfACall(check, image, observation)) return std::nullopt;
   const auto at = static_cast<std::size_t>(check.step);
-  if (check.step < 0 || at >= image.steps.size() ||
-      at >= observation.steps.size() || image.steps[at].is_patch) {
-    return std::nullopt;
-  }
   const StepObservation& observed = observation.steps[at];
   if (why.says_little || IsExplained(why) ||
       observed.status != CallStatus::kOk || !observed.strays.empty() ||

@@ -8,6 +8,7 @@
 #include "corpus/contracts.h"
 #include "corpus/image.h"
 #include "gtest/gtest.h"
+#include "oracle/case_fixture.h"
 #include "oracle/imagined.h"
 #include "oracle/judge.h"
 
@@ -15,15 +16,10 @@ namespace mlafuzz {
 namespace {
 
 // A kernel of the contract `wrong`, judged by the builtin one.
-class TwoRulesTest : public testing::Test {
+class TwoRulesTest : public CaseTest {
  protected:
   void Use(const std::string& text) {
-    absl::StatusOr<Case> c = ParseCaseText(text);
-    ASSERT_TRUE(c.ok()) << c.status();
-    case_ = *c;
-    absl::StatusOr<CaseImage> image = BuildImage(case_);
-    ASSERT_TRUE(image.ok()) << image.status();
-    image_ = *std::move(image);
+    ASSERT_NO_FATAL_FAILURE(CaseTest::Use(text));
     seen_ = Imagine(wrong_, image_);
   }
 
@@ -40,8 +36,6 @@ class TwoRulesTest : public testing::Test {
 
   const Contract contract_ = BuiltinContract();
   Contract wrong_ = BuiltinContract();
-  Case case_;
-  CaseImage image_;
   Observation seen_;
 };
 

@@ -8,6 +8,7 @@
 #include "corpus/codec.h"
 #include "corpus/contracts.h"
 #include "corpus/value_generator.h"
+#include "oracle/diagnosis_parts.h"
 #include "oracle/expect.h"
 #include "oracle/validity.h"
 #include "properties/check_filter.h"
@@ -255,7 +256,7 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
       other[kernel] = &n.contract;
       if (!r.applies(targets_, other, result.image) ||
           ReadsMore(n.contract, *contracts[kernel], result.image, check.step)) {
-        possible.push_back(absl::StrCat(n.field, "=", n.changed));
+        possible.push_back(oracle::KeyOf(n));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "oracle/cause_keys.h"
 #include "oracle/judge.h"
 
 namespace mlafuzz {
@@ -52,7 +53,8 @@ bool IsTheLedgers(const LedgerEntry& entry, absl::string_view key) {
 // Whether it says why, and not only what is seen.
 bool IsAClaim(absl::string_view key) {
   key = WithoutKernel(key);
-  return CanBeRuledOut(key) && key != "refused-valid" && key != kNothingWritten;
+  return CanBeRuledOut(key) && key != oracle::kRefusedValid &&
+         key != kNothingWritten;
 }
 
 }  // namespace

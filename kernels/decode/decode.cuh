@@ -222,6 +222,25 @@ __host__ __device__ inline std::int64_t BlocksOf(const DecodeParams& params) {
          (params.extra_lanes + kBlockKeys - 1) / kBlockKeys;
 }
 
+// Blocks first .. last - 1.
+struct BlockRange {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+// Those of a split, of a query's `blocks`.
+template <class Policy>
+__device__ __forceinline__ BlockRange SplitBlocks(const DecodeParams& params,
+                                                  std::int64_t split,
+                                                  std::int64_t blocks) {
+  const std::int64_t per_split = params.blocks_per_split;
+  const std::int64_t first = Policy::FirstBlock(
+      per_split > 0 ? split * per_split : split * blocks / params.splits);
+  const std::int64_t end = per_split > 0 ? (split + 1) * per_split
+                                         : (split + 1) * blocks / params.splits;
+  return {first, end < blocks ? end : blocks};
+}
+
 // Byte of the row that candidate `lane` of the query reads, and whether it is a
 // key.
 template <class Policy>
@@ -366,6 +385,30 @@ __device__ inline void StorePartial(const DecodeParams& params,
   }
 }
 
+// All lanes, with what each has mixed: 16 columns of its warp's keys.
+template <class Policy>
+__device__ __forceinline__ void FinishSplit(const DecodeParams& params,
+                                            const SplitMemory& shared,
+                                            const float (&sums)[16],
+                                            const RunningSoftmax& running) {
+  const int lane = static_cast<int>(threadIdx.x);
+  const int warp = lane / 32;
+  const int chunk = lane % 32;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    *reinterpret_cast<float4*>(shared.mixed[warp] + 16 * chunk + 4 * i) =
+        make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2],
+                    sums[4 * i + 3]);
+  }
+  if (lane == 0) {
+    shared.max() = running.max;
+    shared.sum() = running.sum;
+  }
+  __syncthreads();
+  simt::Perturb(params.timing, 3);
+  StorePartial<Policy>(params, shared, blockIdx.x);
+}
+
 // One block a split, of 128 lanes; splits count fastest, then heads.
 template <class Policy>
 __global__ void __launch_bounds__(kDecodeLanes)
@@ -391,18 +434,13 @@ __global__ void __launch_bounds__(kDecodeLanes)
       shared);
   RunningSoftmax running = {Policy::MaskedScore(), 0.0f};
   __syncthreads();
-  const std::int64_t blocks = (params.lanes + kBlockKeys - 1) / kBlockKeys;
-  const std::int64_t per_split = params.blocks_per_split;
-  const std::int64_t first = Policy::FirstBlock(
-      per_split > 0 ? split * per_split : split * blocks / params.splits);
-  const std::int64_t end = per_split > 0 ? (split + 1) * per_split
-                                         : (split + 1) * blocks / params.splits;
-  const std::int64_t last = end < blocks ? end : blocks;
+  const BlockRange blocks = SplitBlocks<Policy>(
+      params, split, (params.lanes + kBlockKeys - 1) / kBlockKeys);
   const std::int64_t length = Policy::Length(params, query);
   const int warp = lane / 32;
   const int chunk = lane % 32;  // of 16 columns
   float sums[16] = {};
-  for (std::int64_t block = first; block < last; ++block) {
+  for (std::int64_t block = blocks.first; block < blocks.last; ++block) {
     const int key = lane / 2;
     bool is_key;
     const std::int64_t row = CandidateRow<Policy>(
@@ -442,7 +480,7 @@ __global__ void __launch_bounds__(kDecodeLanes)
       }
     }
     Arithmetic::template StageWeights<Policy>(params, shared);
-    const bool last_block = block + 1 == last;
+    const bool last_block = block + 1 == blocks.last;
     const float rescale = Policy::MixRescale(shared.rescale(), last_block);
 #pragma unroll
     for (int i = 0; i < 16; ++i) sums[i] *= rescale;
@@ -453,19 +491,7 @@ __global__ void __launch_bounds__(kDecodeLanes)
     simt::Perturb(params.timing, 2);
     if (!last_block) Policy::BlockMixed(shared, first_key);
   }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    *reinterpret_cast<float4*>(shared.mixed[warp] + 16 * chunk + 4 * i) =
-        make_float4(sums[4 * i], sums[4 * i + 1], sums[4 * i + 2],
-                    sums[4 * i + 3]);
-  }
-  if (lane == 0) {
-    shared.max() = running.max;
-    shared.sum() = running.sum;
-  }
-  __syncthreads();
-  simt::Perturb(params.timing, 3);
-  StorePartial<Policy>(params, shared, blockIdx.x);
+  FinishSplit<Policy>(params, shared, sums, running);
 }
 
 // ----------------------------------------------------------------------- Merge

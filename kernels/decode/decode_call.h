@@ -67,12 +67,12 @@ inline CallResult RefuseWithoutLengths() {
 
 // Refuses what WhyRefuseDecode() refuses, does nothing for no queries, else
 // launches. `adjust`, if any, is what a wrong host makes of the parameters
-// before it cuts them into splits.
-template <class Policy>
-CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
+// before it cuts them into splits. `kTraces`: the kernel leaves a trace.
+template <class Policy, bool kTraces, class Launch>
+CallResult CallSplits(const DecodeArgs& args, const LaunchContext& context,
                       const DecodeOptions& options,
-                      void (*adjust)(kernels::DecodeParams&) = nullptr,
-                      const DecodeShape& shape = {}) {
+                      void (*adjust)(kernels::DecodeParams&),
+                      const DecodeShape& shape, const Launch& launch) {
   if (std::string why = WhyRefuseDecode(args, shape); !why.empty()) {
     return CallResult::Refused(std::move(why));
   }
@@ -81,11 +81,19 @@ CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
   if (params.queries == 0) return CallResult::Ok();
   SetRules(options, params);
   params.timing = TimingOf(context);
-  SetTrace(args, params);
+  if (kTraces) SetTrace(args, params);
   params.lanes = Policy::Lanes(params);
   if (adjust != nullptr) adjust(params);
-  return LaunchInSplits(params, args.splits, context,
-                        kernels::LaunchDecode<Policy>);
+  return LaunchInSplits(params, args.splits, context, launch);
+}
+
+template <class Policy>
+CallResult CallDecode(const DecodeArgs& args, const LaunchContext& context,
+                      const DecodeOptions& options,
+                      void (*adjust)(kernels::DecodeParams&) = nullptr,
+                      const DecodeShape& shape = {}) {
+  return CallSplits<Policy, /*kTraces=*/true>(
+      args, context, options, adjust, shape, kernels::LaunchDecode<Policy>);
 }
 
 }  // namespace mlafuzz

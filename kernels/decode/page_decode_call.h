@@ -2,9 +2,6 @@
 #ifndef MLAFUZZ_KERNELS_DECODE_PAGE_DECODE_CALL_H_
 #define MLAFUZZ_KERNELS_DECODE_PAGE_DECODE_CALL_H_
 
-#include <string>
-#include <utility>
-
 #include "kernels/decode/decode_call.h"
 #include "kernels/decode/page_decode.cuh"
 #include "kernels/decode/page_e4m3.cuh"
@@ -19,25 +16,15 @@ DecodeShape DecodeShapeOf() {
           .extra = Format::kLayout == DSV4_FOOTER_584};
 }
 
-// As CallDecode(). It leaves no trace. `adjust`, if any, is what a wrong host
-// makes of the parameters.
+// As CallDecode(). It leaves no trace.
 template <class Policy, class Launch>
 CallResult CallPages(const DecodeArgs& args, const LaunchContext& context,
                      const DecodeOptions& options,
                      void (*adjust)(kernels::DecodeParams&),
                      const Launch& launch) {
-  const DecodeShape shape = DecodeShapeOf<typename Policy::Format>();
-  if (std::string why = WhyRefuseDecode(args, shape); !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  if (LacksLengths(args, options)) return RefuseWithoutLengths();
-  kernels::DecodeParams params = ToParams(args);
-  if (params.queries == 0) return CallResult::Ok();
-  SetRules(options, params);
-  params.timing = TimingOf(context);
-  params.lanes = Policy::Lanes(params);
-  if (adjust != nullptr) adjust(params);
-  return LaunchInSplits(params, args.splits, context, launch);
+  return CallSplits<Policy, /*kTraces=*/false>(
+      args, context, options, adjust, DecodeShapeOf<typename Policy::Format>(),
+      launch);
 }
 
 template <class Policy>

@@ -21,32 +21,17 @@ namespace mlafuzz {
 // others.
 template <class Policy, bool kPow2 = false>
 CallResult CallPageWriter(const WriteArgs& args, const LaunchContext& context) {
-  if (std::string why =
-          WhyRefusePageWrite(ShapeOf<typename Policy::Format>(), args);
-      !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::WriterParams params = ToParams(args);
-  params.pow2_scale = kPow2;
-  params.timing = TimingOf(context);
-  if (params.tokens == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchPageWriter<Policy>(
-      params, StreamOf(context), {context.schedule}));
+  return WriteUnless(
+      WhyRefusePageWrite(ShapeOf<typename Policy::Format>(), args), args,
+      context, kPow2, kernels::LaunchPageWriter<Policy>);
 }
 
 template <class Policy>
 CallResult CallPageGather(const GatherArgs& args,
                           const LaunchContext& context) {
-  if (std::string why =
-          WhyRefusePageGather(ShapeOf<typename Policy::Format>(), args);
-      !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::GatherParams params = ToParams(args);
-  params.timing = TimingOf(context);
-  if (params.dst_rows == 0 || params.requests == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchPageGather<Policy>(
-      params, StreamOf(context), {context.schedule}));
+  return GatherUnless(
+      WhyRefusePageGather(ShapeOf<typename Policy::Format>(), args), args,
+      context, kernels::LaunchPageGather<Policy>);
 }
 
 template <class Policy>

@@ -1,6 +1,7 @@
 #include "kernels/layouts/page_checks.h"
 
 #include "absl/strings/str_cat.h"
+#include "kernels/host_checks.h"
 #include "kernels/tensor_checks.h"
 
 namespace mlafuzz {
@@ -72,33 +73,6 @@ std::string CheckDst(const GatherArgs& args, int columns,
   if (args.dst->shape[0] > 1 && args.dst->strides[0] < columns) {
     return absl::StrCat("dst rows overlap: ", columns, " columns, stride ",
                         args.dst->strides[0]);
-  }
-  return "";
-}
-
-std::string CheckTable(const GatherArgs& args) {
-  MLAFUZZ_RETURN_IF_REFUSED(
-      WantShape("block_table", args.block_table, 2, kInt32));
-  MLAFUZZ_RETURN_IF_REFUSED(WantDense("block_table", *args.block_table));
-  return WantShape("workspace_starts", args.workspace_starts, 1, kInt32);
-}
-
-// Starts, and lengths and first tokens where given, of as many requests as the
-// table has rows.
-std::string CheckRequests(const GatherArgs& args) {
-  const std::int64_t requests = args.block_table->shape[0];
-  MLAFUZZ_RETURN_IF_REFUSED(WantRows("workspace_starts", *args.workspace_starts,
-                                     "block_table", requests));
-  if (args.seq_lens != nullptr) {
-    MLAFUZZ_RETURN_IF_REFUSED(WantShape("seq_lens", args.seq_lens, 1, kInt32));
-    MLAFUZZ_RETURN_IF_REFUSED(
-        WantRows("seq_lens", *args.seq_lens, "block_table", requests));
-  }
-  if (args.seq_starts != nullptr) {
-    MLAFUZZ_RETURN_IF_REFUSED(
-        WantShape("seq_starts", args.seq_starts, 1, kInt32));
-    MLAFUZZ_RETURN_IF_REFUSED(
-        WantRows("seq_starts", *args.seq_starts, "block_table", requests));
   }
   return "";
 }

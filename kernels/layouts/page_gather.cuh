@@ -79,11 +79,7 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
     for (unsigned chunk = lane; chunk < Format::kCodes / 8; chunk += 32) {
       const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
       const float scale = scales[Policy::TileOf(chunk)];
-      Policy::StoreValues(out, chunk,
-                          make_uint4(Policy::Values(codes.x, scale),
-                                     Policy::Values(codes.x >> 16, scale),
-                                     Policy::Values(codes.y, scale),
-                                     Policy::Values(codes.y >> 16, scale)));
+      StoreChunk<Policy>(out, chunk, codes, scale);
     }
     if (Format::kRope != 0) {
       reinterpret_cast<unsigned*>(out + Format::kCodes)[lane] =
@@ -93,24 +89,12 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
   }
 }
 
-// Rows and requests are at least 1.
+// As LaunchGather().
 template <class Policy>
 simt::LaunchResult LaunchPageGather(const GatherParams& params,
                                     simt::Stream stream,
                                     simt::Schedule schedule) {
-  const std::int64_t blocks = Policy::Blocks(params);
-  if (blocks == 0) return {};
-  simt::Config config;
-  config.grid = dim3(static_cast<unsigned>(blocks));
-  // No task has more rows than a page, or than there are.
-  std::int64_t warps = kGatherWarps;
-  if (params.page_size < warps) warps = params.page_size;
-  if (params.dst_rows < warps) warps = params.dst_rows;
-  config.block = dim3(static_cast<unsigned>(32 * warps));
-  config.stream = stream;
-  config.schedule = schedule;
-  config.sync_limit = Policy::kSyncLimit;
-  return simt::launch(config, GatherPages<Policy>, params);
+  return LaunchTasks<Policy>(params, stream, schedule, GatherPages<Policy>);
 }
 
 }  // namespace SIMT_BACKEND

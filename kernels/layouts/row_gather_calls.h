@@ -2,9 +2,6 @@
 #ifndef MLAFUZZ_KERNELS_LAYOUTS_ROW_GATHER_CALLS_H_
 #define MLAFUZZ_KERNELS_LAYOUTS_ROW_GATHER_CALLS_H_
 
-#include <string>
-#include <utility>
-
 #include "kernels/kernel_calls.h"
 #include "kernels/layouts/page_checks.h"
 #include "kernels/layouts/row_gathers.cuh"
@@ -15,17 +12,9 @@ namespace mlafuzz {
 template <class Policy>
 CallResult CallByteGather(const GatherArgs& args,
                           const LaunchContext& context) {
-  if (std::string why =
-          WhyRefuseByteGather(Policy::kLayout, Policy::kTokenBytes, args);
-      !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::GatherParams params = ToParams(args);
-  params.timing = TimingOf(context);
-  if (params.dst_rows == 0 || params.requests == 0) return CallResult::Ok();
-  return ToCallResult(
-      kernels::LaunchRowGather<Policy>(kernels::GatherBytes<Policy>, params,
-                                       StreamOf(context), {context.schedule}));
+  return GatherUnless(
+      WhyRefuseByteGather(Policy::kLayout, Policy::kTokenBytes, args), args,
+      context, kernels::LaunchByteGather<Policy>);
 }
 
 // Refuses what WhyRefuseOneScaleGather() does; `kChecksRows`: rows that are
@@ -33,16 +22,8 @@ CallResult CallByteGather(const GatherArgs& args,
 template <class Policy, bool kChecksRows = true>
 CallResult CallOneScaleGather(const GatherArgs& args,
                               const LaunchContext& context) {
-  if (std::string why = WhyRefuseOneScaleGather(args, kChecksRows);
-      !why.empty()) {
-    return CallResult::Refused(std::move(why));
-  }
-  kernels::GatherParams params = ToParams(args);
-  params.timing = TimingOf(context);
-  if (params.dst_rows == 0 || params.requests == 0) return CallResult::Ok();
-  return ToCallResult(
-      kernels::LaunchRowGather<Policy>(kernels::GatherOneScale<Policy>, params,
-                                       StreamOf(context), {context.schedule}));
+  return GatherUnless(WhyRefuseOneScaleGather(args, kChecksRows), args, context,
+                      kernels::LaunchOneScaleGather<Policy>);
 }
 
 }  // namespace mlafuzz

@@ -46,27 +46,12 @@ struct OneScaleGatherPolicy : GatherPolicy {
   }
 };
 
-// The block's task, told to all of its lanes.
-template <class Policy>
-__device__ inline GatherTask SharedTask(const GatherParams& params,
-                                        std::int64_t* shared) {
-  if (threadIdx.x == 0) {
-    const GatherTask found = FindTask<Policy>(params, blockIdx.x);
-    shared[0] = found.first;
-    shared[1] = found.count;
-    shared[2] = found.page;
-    shared[3] = found.offset;
-  }
-  Policy::PublishTask();
-  return {shared[0], shared[1], shared[2], shared[3]};
-}
-
 // One block a task, up to kGatherWarps warps. dst is uint8: a byte a lane.
 template <class Policy>
 __global__ void __launch_bounds__(kGatherWarps * 32)
     GatherBytes(GatherParams params) {
   __shared__ std::int64_t shared_task[4];
-  const GatherTask task = SharedTask<Policy>(params, shared_task);
+  const GatherTask task = ShareTask<Policy>(params, blockIdx.x, 0, shared_task);
   const unsigned lane = threadIdx.x % 32;
   const unsigned warps = blockDim.x / 32;
   auto* dst = reinterpret_cast<std::uint8_t*>(params.dst);
@@ -83,7 +68,7 @@ template <class Policy>
 __global__ void __launch_bounds__(kGatherWarps * 32)
     GatherOneScale(GatherParams params) {
   __shared__ std::int64_t shared_task[4];
-  const GatherTask task = SharedTask<Policy>(params, shared_task);
+  const GatherTask task = ShareTask<Policy>(params, blockIdx.x, 0, shared_task);
   const unsigned lane = threadIdx.x % 32;
   const unsigned warps = blockDim.x / 32;
   const float scale = Policy::Scale(params);
@@ -93,33 +78,23 @@ __global__ void __launch_bounds__(kGatherWarps * 32)
     simt::Perturb(params.timing, 0);
     for (unsigned chunk = lane; chunk < kOneScaleColumns / 8; chunk += 32) {
       const uint2 codes = reinterpret_cast<const uint2*>(row)[chunk];
-      Policy::StoreValues(out, chunk,
-                          make_uint4(Policy::Values(codes.x, scale),
-                                     Policy::Values(codes.x >> 16, scale),
-                                     Policy::Values(codes.y, scale),
-                                     Policy::Values(codes.y >> 16, scale)));
+      StoreChunk<Policy>(out, chunk, codes, scale);
     }
   }
 }
 
-// Rows and requests are at least 1.
-template <class Policy, class Kernel>
-simt::LaunchResult LaunchRowGather(Kernel kernel, const GatherParams& params,
-                                   simt::Stream stream,
-                                   simt::Schedule schedule) {
-  const std::int64_t blocks = Policy::Blocks(params);
-  if (blocks == 0) return {};
-  simt::Config config;
-  config.grid = dim3(static_cast<unsigned>(blocks));
-  // No task has more rows than a page, or than there are.
-  std::int64_t warps = kGatherWarps;
-  if (params.page_size < warps) warps = params.page_size;
-  if (params.dst_rows < warps) warps = params.dst_rows;
-  config.block = dim3(static_cast<unsigned>(32 * warps));
-  config.stream = stream;
-  config.schedule = schedule;
-  config.sync_limit = Policy::kSyncLimit;
-  return simt::launch(config, kernel, params);
+// As LaunchGather().
+template <class Policy>
+simt::LaunchResult LaunchByteGather(const GatherParams& params,
+                                    simt::Stream stream,
+                                    simt::Schedule schedule) {
+  return LaunchTasks<Policy>(params, stream, schedule, GatherBytes<Policy>);
+}
+template <class Policy>
+simt::LaunchResult LaunchOneScaleGather(const GatherParams& params,
+                                        simt::Stream stream,
+                                        simt::Schedule schedule) {
+  return LaunchTasks<Policy>(params, stream, schedule, GatherOneScale<Policy>);
 }
 
 }  // namespace SIMT_BACKEND

@@ -21,43 +21,31 @@ inline std::string Without(std::string why, std::string_view words) {
 // complaint of the checks that holds `ignored` is passed over, which builtin
 // never does.
 
+// The checks' complaint, or none if it is to be passed over.
+inline std::string Unignored(std::string why, const char* ignored) {
+  return ignored != nullptr ? Without(std::move(why), ignored) : why;
+}
+
 template <class Policy = kernels::WriterPolicy, class Change>
 CallResult WriteChanged(const WriteArgs& args, const LaunchContext& context,
                         Change change, const char* ignored = nullptr) {
-  std::string why = WhyRefuseWrite(args);
-  if (ignored != nullptr) why = Without(std::move(why), ignored);
-  if (!why.empty()) return CallResult::Refused(std::move(why));
-  kernels::WriterParams params = ToParams(args);
-  change(params);
-  if (params.tokens == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchWriter<Policy>(params, StreamOf(context),
-                                                    {context.schedule}));
+  return LaunchUnless(Unignored(WhyRefuseWrite(args), ignored), args, context,
+                      change, kernels::LaunchWriter<Policy>);
 }
 
 template <class Policy = kernels::GatherPolicy, class Change>
 CallResult GatherChanged(const GatherArgs& args, const LaunchContext& context,
                          Change change, const char* ignored = nullptr) {
-  std::string why = WhyRefuseGather(args);
-  if (ignored != nullptr) why = Without(std::move(why), ignored);
-  if (!why.empty()) return CallResult::Refused(std::move(why));
-  kernels::GatherParams params = ToParams(args);
-  change(params);
-  if (params.dst_rows == 0 || params.requests == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchGather<Policy>(params, StreamOf(context),
-                                                    {context.schedule}));
+  return LaunchUnless(Unignored(WhyRefuseGather(args), ignored), args, context,
+                      change, kernels::LaunchGather<Policy>);
 }
 
 template <class Policy = kernels::ConvertPolicy, class Change>
 CallResult ConvertChanged(const ConvertArgs& args, const LaunchContext& context,
                           Change change, const char* ignored = nullptr) {
-  std::string why = WhyRefuseConvert(args, kBuiltinWidthMultiple);
-  if (ignored != nullptr) why = Without(std::move(why), ignored);
-  if (!why.empty()) return CallResult::Refused(std::move(why));
-  kernels::ConvertParams params = ToParams(args);
-  change(params);
-  if (params.rows == 0) return CallResult::Ok();
-  return ToCallResult(kernels::LaunchConvert<Policy>(params, StreamOf(context),
-                                                     {context.schedule}));
+  return LaunchUnless(
+      Unignored(WhyRefuseConvert(args, kBuiltinWidthMultiple), ignored), args,
+      context, change, kernels::LaunchConvert<Policy>);
 }
 
 // A page size that shifts and masks can divide by: the next power of two below.

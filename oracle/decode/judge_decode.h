@@ -29,24 +29,12 @@ bool JudgeDecode(const Contract& contract, const CaseImage& image, int step,
                  const StepObservation& observed, std::vector<Check>* checks,
                  const DecodeWithin* within = nullptr);
 
-// As Diagnosis in oracle/judge.h.
-struct DecodeDiagnosis {
-  std::string field;
-  std::string key;
-  std::string cause;
-  std::vector<std::string> also;
-  std::vector<std::string> possible;
-  bool says_little = false;  // as in Diagnosis
-};
-
 // Searches the neighbours of the contract for those that explain output and LSE
 // of every row that the declared one does not; then both scale rules at once;
 // then what wrong kernels do to a split or a block; then names the damage.
-DecodeDiagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
-                               int step,
-                               absl::Span<const std::uint8_t> pool_before,
-                               const StepObservation& observed,
-                               const Check& check);
+Diagnosis DiagnoseDecode(const Contract& contract, const CaseImage& image,
+                         int step, absl::Span<const std::uint8_t> pool_before,
+                         const StepObservation& observed, const Check& check);
 
 // Whether the kernel cannot behave as the fault `key` (oracle/decode/faults.h)
 // says: a fault that the step has room for would have left other values than

@@ -213,7 +213,7 @@ TEST(JudgeDecode, WrongRuleIsFoundAndNamed) {
     const Check* failure = Failure(checks, r.property);
     ASSERT_NE(failure, nullptr);
     EXPECT_FALSE(failure->detail.empty());
-    const DecodeDiagnosis d =
+    const Diagnosis d =
         DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
     EXPECT_EQ(d.field, r.field) << d.key << ": " << d.cause;
     // All that is wrong under this one is NaN.
@@ -251,7 +251,7 @@ TEST(JudgeDecode, RefusingAWiderBufferIsNamed) {
   const std::vector<Check> checks = Checks(declared, image, seen);
   const Check* failure = Failure(checks, property::kRefusal);
   ASSERT_NE(failure, nullptr);
-  const DecodeDiagnosis d =
+  const Diagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
   EXPECT_EQ(d.field, "decode.capacity");
   // Or one that demands lengths, or refuses everything.
@@ -363,7 +363,7 @@ TEST(JudgeDecode, AnLseInAnotherOrderIsNamed) {
   const std::vector<Check> checks = Checks(declared, image, seen);
   const Check* failure = Failure(checks, property::kDecodeLse);
   ASSERT_NE(failure, nullptr);
-  const DecodeDiagnosis d =
+  const Diagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
   EXPECT_EQ(d.key, "lse-in-other-order") << d.cause;
 }
@@ -405,7 +405,7 @@ TEST(JudgeDecode, ZerosMayBeAQueryOfZeros) {
     StepObservation zeros = Observe(builtin, image);
     for (auto& bytes : zeros.outputs) std::fill(bytes.begin(), bytes.end(), 0);
     const std::vector<Check> checks = Checks(builtin, image, zeros);
-    const DecodeDiagnosis d =
+    const Diagnosis d =
         DiagnoseDecode(builtin, image, 0, image.pool.bytes, zeros,
                        *Failure(checks, property::kDecodeOut));
     EXPECT_EQ(d.key, "zero-output");
@@ -416,7 +416,7 @@ TEST(JudgeDecode, ZerosMayBeAQueryOfZeros) {
   EXPECT_EQ(repeats(), 1);
 }
 
-DecodeDiagnosis Named(const Contract& wrong, const CaseImage& image) {
+Diagnosis Named(const Contract& wrong, const CaseImage& image) {
   const Contract declared = BuiltinContract();
   const StepObservation seen = Observe(wrong, image);
   const std::vector<Check> checks = Checks(declared, image, seen);
@@ -458,14 +458,14 @@ TEST(JudgeDecode, WhatACaseLeavesOpenIsKept) {
   Contract wrong = BuiltinContract();
   wrong.mutable_qk()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
   wrong.mutable_v()->set_scale_rule(ReaderSide::SCALE_POW2_FLOOR);
-  const DecodeDiagnosis d = Named(wrong, ImageOf(c));
+  const Diagnosis d = Named(wrong, ImageOf(c));
   EXPECT_EQ(d.key, "v.scale_rule=SCALE_POW2_FLOOR");
   const std::string both =
       "qk.scale_rule=SCALE_POW2_FLOOR+v.scale_rule=SCALE_POW2_FLOOR";
   EXPECT_EQ(std::count(d.also.begin(), d.also.end(), both), 1);
   EXPECT_EQ(std::count(d.also.begin(), d.also.end(), d.key), 0);
   // With a query that sees the keys nothing else is left.
-  const DecodeDiagnosis whole = Named(wrong, ImageOf(PlainCase()));
+  const Diagnosis whole = Named(wrong, ImageOf(PlainCase()));
   EXPECT_EQ(whole.key, both);
   EXPECT_TRUE(whole.also.empty());
 }
@@ -548,12 +548,12 @@ TEST(JudgeDecode, ADeathIsTheRulesThatReadsThere) {
   };
   EXPECT_EQ(diagnose(reads[0].begin).key, key);
   EXPECT_EQ(diagnose(reads[0].end - 1).key, key);
-  const DecodeDiagnosis elsewhere = diagnose(reads[0].begin - 1);
+  const Diagnosis elsewhere = diagnose(reads[0].begin - 1);
   EXPECT_EQ(elsewhere.key, "crash") << elsewhere.cause;
   EXPECT_TRUE(Has(elsewhere.possible, key));
   // So far away no process has memory.
   EXPECT_EQ(diagnose(std::numeric_limits<std::int64_t>::min()).key, key);
-  const DecodeDiagnosis abort = diagnose(std::nullopt);
+  const Diagnosis abort = diagnose(std::nullopt);
   EXPECT_EQ(abort.key, "crash");
   EXPECT_TRUE(abort.possible.empty());
 }
@@ -575,7 +575,7 @@ TEST(JudgeDecode, ADeathWithoutAnAddressMayBeARowsAlignment) {
                            .from_tensors = std::vector<std::int64_t>(
                                image.steps[0].tensors.size(), kUnknown)};
   std::vector<Check> checks = Checks(declared, image, seen);
-  DecodeDiagnosis d =
+  Diagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, checks[0]);
   EXPECT_EQ(d.key, "crash");
   EXPECT_TRUE(Has(d.possible, "page-stride-dense"));
@@ -616,7 +616,7 @@ TEST(JudgeDecode, NanThatSeveralFaultsReadNamesNone) {
   const std::vector<Check> checks = Checks(declared, image, seen);
   const Check* failure = Failure(checks, property::kDecodeOut);
   ASSERT_NE(failure, nullptr);
-  const DecodeDiagnosis d =
+  const Diagnosis d =
       DiagnoseDecode(declared, image, 0, image.pool.bytes, seen, *failure);
   EXPECT_TRUE(d.says_little);
   EXPECT_FALSE(Has(d.also, "page-stride-dense")) << d.key;

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "oracle/bf16.h"
 #include "oracle/tensor_view.h"
 
 namespace mlafuzz::oracle {
@@ -105,6 +106,33 @@ bool ObservedRows::LseMatches(const DecodeExpectation& expected,
 bool ObservedRows::RowMatches(const DecodeExpectation& expected,
                               std::int64_t row) const {
   return LseMatches(expected, row) && WrongColumn(expected, row) < 0;
+}
+
+std::vector<bool> ObservedRows::Matching(
+    const DecodeExpectation& expected) const {
+  std::vector<bool> matching;
+  for (std::int64_t row = 0; row < expected.rows(); ++row) {
+    for (int c = 0; c < kDecodeColumns; ++c) {
+      matching.push_back(
+          DecodeOutMatches(expected, row * kDecodeColumns + c, Out(row, c)));
+    }
+    matching.push_back(LseMatches(expected, row));
+  }
+  return matching;
+}
+
+bool ObservedRows::AllNan(std::int64_t row) const {
+  for (int c = 0; c < kDecodeColumns; ++c) {
+    if (!IsBf16Nan(Out(row, c))) return false;
+  }
+  return true;
+}
+
+bool ObservedRows::AllZero(std::int64_t row) const {
+  for (int c = 0; c < kDecodeColumns; ++c) {
+    if ((Out(row, c) & 0x7fff) != 0) return false;
+  }
+  return true;
 }
 
 }  // namespace mlafuzz::oracle

@@ -2,6 +2,7 @@
 #define MLAFUZZ_ORACLE_DECODE_OBSERVED_ROWS_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "corpus/image.h"
@@ -32,6 +33,13 @@ class ObservedRows {
   int WrongColumn(const DecodeExpectation& expected, std::int64_t row) const;
   bool LseMatches(const DecodeExpectation& expected, std::int64_t row) const;
   bool RowMatches(const DecodeExpectation& expected, std::int64_t row) const;
+  // Of each element in a fixed order (a row's output values, then its LSE)
+  // whether it is as expected.
+  std::vector<bool> Matching(const DecodeExpectation& expected) const;
+
+  // Whether all output values of a row are NaN; zero, of either sign.
+  bool AllNan(std::int64_t row) const;
+  bool AllZero(std::int64_t row) const;
 
  private:
   std::int64_t OutAt(std::int64_t row, int column) const;  // byte

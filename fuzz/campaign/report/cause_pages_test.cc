@@ -44,15 +44,17 @@ std::set<std::string> Words() {
            {"oracle/verdict.h", "constexpr char k\\w+\\[\\] = "},
            {"oracle/decode/faults.h", "constexpr char k\\w+\\[\\] = "},
            {"oracle/other_reading.h", "constexpr char k\\w+\\[\\] = "},
-           {"oracle/other_reading.cc", "\\{(?:Kernel::\\w+, )?"},
+           {"oracle/cause_keys.h", "constexpr char k\\w+\\[\\] = "},
+           {"oracle/changed_call.cc", "\\{Kernel::\\w+, "},
+           {"oracle/changed_row.cc", "\\{"},
            {"oracle/diagnosis.cc", "Pattern\\(\\s*"},
-           {"oracle/diagnosis.cc", "\\{&damage_\\.\\w+, "},
-           {"oracle/diagnosis.cc", "constexpr char k\\w+\\[\\] = "},
-           {"oracle/diagnosis.cc", "\\.key = "},
+           {"oracle/diagnose_ending.cc", "Pattern\\(\\s*"},
+           {"oracle/diagnose_ending.cc", "\\.key = "},
+           {"oracle/name_damage.cc", "Pattern\\(\\s*"},
+           {"oracle/name_damage.cc", "\\{&Damage::\\w+, "},
            {"oracle/decode/diagnose_decode.cc", "Pattern\\(\\s*"},
-           {"oracle/decode/diagnose_decode.cc", "shape\\("},
-           {"oracle/decode/diagnose_decode.cc",
-            "constexpr char k\\w+\\[\\] = "}}) {
+           {"oracle/decode/diagnose_decode_ending.cc", "Pattern\\(\\s*"},
+           {"oracle/decode/name_decode_damage.cc", "Pattern\\(\\s*"}}) {
     words.merge(Quoted(path, before));
   }
   // Of kinds of lane faults, one each.
