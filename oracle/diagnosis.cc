@@ -18,6 +18,7 @@
 #include "oracle/part_words.h"
 #include "oracle/pool_history.h"
 #include "oracle/repeats_input.h"
+#include "oracle/some_rows.h"
 #include "oracle/tensor_view.h"
 #include "oracle/validity.h"
 #include "oracle/write_plan.h"
@@ -372,7 +373,7 @@ class Diagnostician {
       absl::StrAppend(&others, others.empty() ? "" : ", ", n->field, "=",
                       n->changed);
     }
-    if (best == nullptr) return {};
+    if (best == nullptr) return InSomeRows(neighbours);
     std::string seen = WhatIsSeen();
     if (!others.empty()) {
       absl::StrAppend(&seen, " (explained as well by ", others, ")");
@@ -397,6 +398,33 @@ class Diagnostician {
     if (best_evidence != Evidence::kExact) diagnosis.possible = possible_;
     diagnosis.exact = best_evidence != Evidence::kUnsettled;
     return diagnosis;
+  }
+
+  // A rule that is kept under a condition which some rows of the call meet.
+  Diagnosis InSomeRows(const std::vector<Neighbour>& neighbours) const {
+    Diagnosis first;
+    if (matches_ || !observed_.strays.empty() || !observed_.reports.empty()) {
+      return first;
+    }
+    for (const Neighbour& n : neighbours) {
+      if (n.field == "writer.zero_tokens") continue;
+      const std::int64_t rows = oracle::RowsUnderOtherRule(
+          image_, index_, before_, expected_,
+          Expect(n.contract, image_, index_, before_), after_);
+      if (rows == 0) continue;
+      if (first.key.empty()) {
+        first =
+            Named(n, absl::StrCat(WhatIsSeen(), "; so in ", rows,
+                                  step_.kernel == Kernel::kConvert ? " elements"
+                                                                   : " rows",
+                                  " where it would show, not in all"));
+        first.exact = true;
+        first.possible = possible_;
+      } else {
+        AddTo(first, absl::StrCat(n.field, "=", n.changed));
+      }
+    }
+    return first;
   }
 
   static Diagnosis Named(const Neighbour& n, absl::string_view seen) {

@@ -91,6 +91,14 @@ bool IsUnexplained(const Finding& finding) {
   return key == kNothingWritten || !CanBeRuledOut(key);
 }
 
+bool IsBelied(const Finding& finding) {
+  return finding.settled && !IsUnexplained(finding) &&
+         finding.contradicted > finding.alike &&
+         finding.failure.verdict() == VerdictName(Verdict::kFail) &&
+         finding.failure.property() != property::kRefusal &&
+         finding.failure.property() != property::kLanes;
+}
+
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
   std::vector<bool> taken(findings.size());
   // What only a shared call shows of a kernel that is wrong alone, too: as long
@@ -115,9 +123,14 @@ std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
       by_kernel[findings[i].failure.kernel()].push_back(i);
     }
   }
-  for (const auto& [kernel, places] : by_kernel) {
-    if (places.size() < 2) continue;
+  for (auto& [kernel, places] : by_kernel) {
     const std::size_t leader = Leader(findings, places);
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      if (findings[i].failure.kernel() == kernel && IsBelied(findings[i])) {
+        places.push_back(i);
+      }
+    }
+    if (places.size() < 2) continue;
     for (const std::size_t place : places) {
       if (place == leader) continue;
       Take(findings[leader], findings[place]);

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -135,6 +136,15 @@ struct ExpectOptions {
   bool extra_page_size_of_first = false;
   bool extra_page_stride_of_first = false;
   bool extra_in_first = false;
+  // Look for the footers of its pages by the first one's page size, cut its
+  // index rows at the width of the first ones.
+  bool extra_footers_of_first = false;
+  bool extra_width_of_first = false;
+  // Read the keys of the first index row, of the second one, by the rules of
+  // another contract for scales and rope; null: by those of the contract.
+  std::array<std::shared_ptr<const Contract>, 2> keys_by;
+  // Leave the sink out of the LSE of rows without keys.
+  bool empty_row_without_sink = false;
 };
 
 // Defined for any step with kernel kDecode whose call Classify() does not call

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "corpus/contracts.h"
 #include "oracle/decode/dequant.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/scores.h"
@@ -279,10 +282,34 @@ void AddOfFooter(const PoolImage& pool, std::vector<DecodeFault>* faults) {
   }
 }
 
+// Rules of how a key's bytes are read that hold for the keys of one cache and
+// not for those of the other.
+void AddOfOneCache(const Contract& contract, std::vector<DecodeFault>* faults) {
+  for (const Neighbour& n : Neighbours(contract, Kernel::kDecode)) {
+    if (!absl::StartsWith(n.field, "qk.") && !absl::StartsWith(n.field, "v.") &&
+        n.field != "decode.rope_values") {
+      continue;
+    }
+    const auto other = std::make_shared<const Contract>(n.contract);
+    for (const bool extra : {false, true}) {
+      ExpectOptions options;
+      options.keys_by[extra] = other;
+      faults->push_back(
+          {extra ? kExtraReadOtherwise : kFirstReadOtherwise,
+           absl::StrCat("keys of the ", extra ? "second" : "first",
+                        " cache alone are read as under ", n.field, " = ",
+                        n.changed),
+           options,
+           /*leaves_nan=*/n.changed == Ue8m0Last_Name(LAST_IS_NAN)});
+    }
+  }
+}
+
 // Of a second cache that is taken to be like the first.
-void AddOfExtra(const PoolImage& pool, const StepImage& step,
-                std::vector<DecodeFault>* faults) {
+void AddOfExtra(const Contract& contract, const PoolImage& pool,
+                const StepImage& step, std::vector<DecodeFault>* faults) {
   if (step.Find(TensorId::kExtraCache) == nullptr) return;
+  AddOfOneCache(contract, faults);
   const PoolImage& extra = step.extra;
   ExpectOptions options;
   if (extra.page_size != pool.page_size) {
@@ -293,7 +320,18 @@ void AddOfExtra(const PoolImage& pool, const StepImage& step,
                       "pages of ",
                       pool.page_size, " rows, not ", extra.page_size),
          options});
+    options = {};
+    if (HasFooter(pool)) {
+      options.extra_footers_of_first = true;
+      faults->push_back(
+          {kExtraFooters,
+           absl::StrCat("footers of the second cache are looked for behind ",
+                        pool.page_size, " rows, not ", extra.page_size),
+           options});
+    }
+    options = {};
     // With the page goes its stride.
+    options.extra_page_size_of_first = true;
     options.extra_page_stride_of_first = true;
     faults->push_back(
         {kExtraPageSize,
@@ -312,6 +350,17 @@ void AddOfExtra(const PoolImage& pool, const StepImage& step,
                        options});
     options = {};
   }
+  const std::int64_t width = step.Find(TensorId::kIndices)->shape[1];
+  if (step.Find(TensorId::kExtraIndices)->shape[1] > width) {
+    options.extra_width_of_first = true;
+    faults->push_back(
+        {kExtraWidth,
+         absl::StrCat("rows of the second cache's indices are cut "
+                      "at the first ones' width, ",
+                      width),
+         options});
+    options = {};
+  }
   options.extra_in_first = true;
   faults->push_back({kExtraInFirst,
                      "rows of the second cache are read in the first one",
@@ -322,16 +371,18 @@ void AddOfExtra(const PoolImage& pool, const StepImage& step,
 
 bool IsDecodeFault(absl::string_view key) {
   for (const char* fault :
-       {kMissingRescale,    kSplitDropped,      kRowTruncated,
-        kEndsAtFirstMasked, kCountForLength,    kLengthOffByOne,
-        kFirstQueryForAll,  kIndicesOfFirst,    kLengthOfFirst,
-        kSinkOfFirst,       kFirstPosition,     kQueryDense,
-        kOutOrder,          kLseOrder,          kIndexRowsDense,
-        kPageStrideDense,   kRowStrideDense,    kPageSize,
-        kReadPastLength,    kEmptyRowNan,       kEmptySplitNan,
-        kTileSkipped,       kRopeDropped,       kRopeFirstHalf,
-        kRopeHalvesSwapped, kScalesOfNeighbour, kRopeScaled,
-        kExtraPageSize,     kExtraPageStride,   kExtraInFirst}) {
+       {kMissingRescale,     kSplitDropped,      kRowTruncated,
+        kEndsAtFirstMasked,  kCountForLength,    kLengthOffByOne,
+        kFirstQueryForAll,   kIndicesOfFirst,    kLengthOfFirst,
+        kSinkOfFirst,        kFirstPosition,     kQueryDense,
+        kOutOrder,           kLseOrder,          kIndexRowsDense,
+        kPageStrideDense,    kRowStrideDense,    kPageSize,
+        kReadPastLength,     kEmptyRowNan,       kEmptySplitNan,
+        kTileSkipped,        kRopeDropped,       kRopeFirstHalf,
+        kRopeHalvesSwapped,  kScalesOfNeighbour, kRopeScaled,
+        kExtraPageSize,      kExtraPageStride,   kExtraInFirst,
+        kExtraFooters,       kExtraWidth,        kExtraReadOtherwise,
+        kFirstReadOtherwise, kEmptyRowSink}) {
     if (key == fault) return true;
   }
   return false;
@@ -379,6 +430,15 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
     nan.empty_row_nan = true;
     faults.push_back({kEmptyRowNan, "a row without keys is NaN", nan,
                       /*leaves_nan=*/true});
+    if (contract.decode().sink() == DecodeContract::SINK_IN_LSE &&
+        image.steps[static_cast<std::size_t>(step)].Find(TensorId::kSinks) !=
+            nullptr) {
+      ExpectOptions without;
+      without.empty_row_without_sink = true;
+      faults.push_back({kEmptyRowSink,
+                        "the LSE of a row without keys leaves out the sink",
+                        without});
+    }
   }
   const StepImage& call = image.steps[static_cast<std::size_t>(step)];
   AddOfTensors(contract, image, call, &faults);
@@ -387,7 +447,7 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
   AddOfPool(image.pool, &faults);
   AddOfFooter(image.pool, &faults);
   AddOfQuery(LayoutOf(image.pool.layout), call, &faults);
-  AddOfExtra(image.pool, call, &faults);
+  AddOfExtra(contract, image.pool, call, &faults);
   return faults;
 }
 
