@@ -101,14 +101,22 @@ bool IsBelied(const Finding& finding) {
 
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
   std::vector<bool> taken(findings.size());
-  // What only a shared call shows of a kernel that is wrong alone, too: as long
-  // as that is so, it may be the same fault, whatever explains the other.
+  // What only a shared call or another relation shows of a kernel that is wrong
+  // alone, too: as long as that is so, it may be the same fault, whatever
+  // explains the other.
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i].failure.property() != kFusedRelation) continue;
+    if (findings[i].failure.property() != kFusedRelation &&
+        (!IsRelation(findings[i].failure.property()) ||
+         !IsUnexplained(findings[i]))) {
+      continue;
+    }
+    const bool fused = findings[i].failure.property() == kFusedRelation;
     for (std::size_t k = 0; k < findings.size(); ++k) {
       const Failure& other = findings[k].failure;
       if (other.kernel() != findings[i].failure.kernel() ||
-          IsRelation(other.property()) || IsUnexplained(findings[k])) {
+          IsRelation(other.property()) || IsUnexplained(findings[k]) ||
+          (!fused &&
+           (IsBelied(findings[k]) || other.property() == property::kRefusal))) {
         continue;
       }
       Take(findings[k], findings[i]);

@@ -24,7 +24,8 @@ bool IsBelied(const Finding& finding);
 // shows alone stays rather than a relation, of equals the first; before all one
 // that reads the call otherwise and so predicts every byte
 // (oracle/other_reading.h), and does in most cases. What is belied
-// beside them is no claim any more. The others become its shapes, and are
+// beside them is no claim any more; what only relations show beside a claim
+// that stands is taken for that fault. The others become its shapes, and are
 // returned.
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings);
 

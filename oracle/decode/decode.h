@@ -94,6 +94,8 @@ struct ExpectOptions {
   bool first_indices = false;
   bool first_length = false;
   bool first_sink = false;
+  // Take entry r of the lengths for all queries of request r.
+  bool length_of_request = false;
   // Take the columns of the first query of each request for all of it.
   bool first_position = false;
   // Take index rows, or heads and queries of q, for adjacent.
@@ -111,8 +113,15 @@ struct ExpectOptions {
   std::int64_t row_stride = 0;
   // Read the rows that lanes past a length name, and give them weight 0.
   bool reads_past_length = false;
-  // Take a row's end from its masks, or count one lane too many.
-  enum class Length { kGiven, kFirstMasked, kNumberOfKeys, kOneMore };
+  // Take a row's end from its masks, count one lane too many, take a length
+  // of 0 for none given.
+  enum class Length {
+    kGiven,
+    kFirstMasked,
+    kNumberOfKeys,
+    kOneMore,
+    kZeroIsNone,
+  };
   Length length = Length::kGiven;
   // Make NaN of rows without keys; of the outputs of keys beside a split
   // without any.

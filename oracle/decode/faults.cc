@@ -68,6 +68,20 @@ void AddOfTensors(const Contract& contract, const CaseImage& image,
          absl::StrCat("candidates from lane ", end, " on are dropped"),
          options});
   }
+  // Each split has as many blocks as the division leaves whole.
+  const std::int64_t blocks = block > 0 ? (width + block - 1) / block : 0;
+  const std::int64_t splits =
+      std::min<std::int64_t>(step.step->decode().splits(), blocks);
+  if (splits > 1 && blocks % splits != 0 &&
+      step.Find(TensorId::kExtraIndices) == nullptr) {
+    ExpectOptions options;
+    options.lanes = blocks / splits * splits * block;
+    faults->push_back({kUnevenDropped,
+                       absl::StrCat("of ", blocks, " blocks in ", splits,
+                                    " splits those that no split has a whole "
+                                    "share of are left out"),
+                       options});
+  }
   if (q.shape[0] > 1) {
     ExpectOptions options;
     options.first_indices = true;
@@ -143,6 +157,18 @@ void AddOfLengths(const Contract& contract, const CaseImage& image,
     options.length = ExpectOptions::Length::kOneMore;
     faults->push_back(
         {kLengthOffByOne, "one lane past the length counts", options});
+    options.length = ExpectOptions::Length::kZeroIsNone;
+    faults->push_back(
+        {kZeroLength, "a length of 0 is taken for no length", options});
+    options.length = ExpectOptions::Length::kGiven;
+    // Of one request that is the first query's for all.
+    if (QueryLength(step) > 1 && QueryLength(step) < queries) {
+      options.length_of_request = true;
+      faults->push_back(
+          {kLengthOfRequest,
+           "the length of each request, not of each query, is looked up",
+           options});
+    }
   }
 }
 
@@ -382,7 +408,8 @@ bool IsDecodeFault(absl::string_view key) {
         kRopeHalvesSwapped,  kScalesOfNeighbour, kRopeScaled,
         kExtraPageSize,      kExtraPageStride,   kExtraInFirst,
         kExtraFooters,       kExtraWidth,        kExtraReadOtherwise,
-        kFirstReadOtherwise, kEmptyRowSink}) {
+        kFirstReadOtherwise, kEmptyRowSink,      kLengthOfRequest,
+        kZeroLength,         kUnevenDropped}) {
     if (key == fault) return true;
   }
   return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "oracle/decode/scores.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
 
@@ -119,6 +120,8 @@ std::int64_t ActiveOf(ExpectOptions::Length rule, std::int64_t given,
       return given;
     case Length::kOneMore:
       return std::min(given + 1, width);
+    case Length::kZeroIsNone:
+      return given == 0 ? width : given;
     case Length::kFirstMasked:
       while (keys < given && !masked(keys)) ++keys;
       return keys;
@@ -304,7 +307,10 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
   KeyPlan plan;
   const DecodeContract& rules = contract.decode();
   const std::int64_t block = contract.arithmetic().block();
-  const std::int64_t length_of = options.first_length ? 0 : query;
+  const std::int64_t length_of = options.first_length ? 0
+                                 : options.length_of_request
+                                     ? query / QueryLength(step)
+                                     : query;
   IndexRow first{.indices = step.Find(TensorId::kIndices),
                  .pool = &pool,
                  .geometry = OfPool(pool, options),
