@@ -512,7 +512,11 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
     if (width == 2176) decode.set_declared_topk(2048);
   }
   if (decode.queries() > 1 && choices.OneIn(3)) {
-    decode.set_query_length(decode.queries());
+    // All of one request, or of several.
+    const std::uint32_t length =
+        choices.Pick<std::uint32_t>({decode.queries(), 2, 2, 4});
+    decode.set_query_length(decode.queries() % length == 0 ? length
+                                                           : decode.queries());
   }
   if (choices.OneIn(6)) StrideHeads(choices, decode);
   if (HasExtra(options.layout) && choices.OneIn(2)) {
