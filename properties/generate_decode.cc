@@ -456,11 +456,6 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
     decode.set_queries(1);
     decode.set_heads(1);
     indices.set_rows(1);
-  } else if (decode.heads() > 8 && decode.heads() < 32 && choices.OneIn(4)) {
-    // Several groups of heads over more than a block of keys.
-    decode.set_queries(1);
-    indices.set_rows(1);
-    indices.set_width(kBlock + 1 + choices.Below(8));
   } else if (decode.heads() > 8) {
     decode.set_queries(decode.heads() < 32 ? 1 + choices.Below(2) : 1);
     indices.set_rows(decode.queries());

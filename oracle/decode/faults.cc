@@ -161,8 +161,9 @@ void AddOfLengths(const Contract& contract, const CaseImage& image,
     faults->push_back(
         {kZeroLength, "a length of 0 is taken for no length", options});
     options.length = ExpectOptions::Length::kGiven;
-    // Of one request that is the first query's for all.
-    if (QueryLength(step) > 1 && QueryLength(step) < queries) {
+    // Of one request that is the first query's for all, and named beside it:
+    // several tell them apart.
+    if (QueryLength(step) > 1) {
       options.length_of_request = true;
       faults->push_back(
           {kLengthOfRequest,

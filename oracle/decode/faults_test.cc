@@ -161,8 +161,10 @@ TEST(DecodeFaults, LengthsOfOthers) {
   ExpectNamed(c, oracle::kLengthOfRequest);
   SetLengths({3, 0, 2, 3}, c);
   ExpectNamed(c, oracle::kZeroLength);
-  // Of one request it is the first query's.
+  // Of one request it is the first query's; without requests there is none.
   CallOf(c).set_query_length(4);
+  ExpectNamed(c, oracle::kLengthOfRequest);
+  CallOf(c).set_query_length(1);
   EXPECT_TRUE(NamedIn(c, oracle::kLengthOfRequest).empty());
 }
 
