@@ -406,6 +406,12 @@ class Diagnostician {
     if (matches_ || !observed_.strays.empty() || !observed_.reports.empty()) {
       return first;
     }
+    // A reading that predicts the whole call says under which.
+    if (!oracle::OtherReadings(contract_, image_, index_, before_, expected_,
+                               after_)
+             .empty()) {
+      return first;
+    }
     for (const Neighbour& n : neighbours) {
       if (n.field == "writer.zero_tokens") continue;
       const std::int64_t rows = oracle::RowsUnderOtherRule(
