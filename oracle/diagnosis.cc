@@ -407,10 +407,9 @@ class Diagnostician {
       return first;
     }
     // A reading that predicts the whole call says under which.
-    if (!oracle::OtherReadings(contract_, image_, index_, before_, expected_,
-                               after_)
-             .empty()) {
-      return first;
+    for (const oracle::OtherReading& reading : oracle::OtherReadings(
+             contract_, image_, index_, before_, expected_, after_)) {
+      if (reading.key != oracle::kBytesMissing) return first;
     }
     for (const Neighbour& n : neighbours) {
       if (n.field == "writer.zero_tokens") continue;
