@@ -81,6 +81,10 @@ Diagnosis InSomeRows(const WrongStep& wrong,
       !wrong.observed.reports.empty()) {
     return first;
   }
+  // A reading that predicts the whole call says under which.
+  for (const OtherReading& reading : OtherReadings(wrong)) {
+    if (reading.key != oracle::kBytesMissing) return first;
+  }
   for (const Neighbour& n : neighbours) {
     if (n.field == "writer.zero_tokens") continue;
     const std::int64_t rows = oracle::RowsUnderOtherRule(

@@ -451,7 +451,8 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   if (many) {
     // What holds for a head or a query beyond the first of a large call.
     decode.set_heads(std::min(decode.heads(), 2u));
-    indices.set_width(1 + choices.Below(3));
+    // Within CaseLimits::decode_cells: repair would take queries away.
+    indices.set_width(1 + choices.Below(decode.heads() > 1 ? 2 : 3));
   } else if (IsWide(indices.width())) {
     decode.set_queries(1);
     decode.set_heads(1);

@@ -336,7 +336,6 @@ void AddOfOneCache(const Contract& contract, std::vector<DecodeFault>* faults) {
 void AddOfExtra(const Contract& contract, const PoolImage& pool,
                 const StepImage& step, std::vector<DecodeFault>* faults) {
   if (step.Find(TensorId::kExtraCache) == nullptr) return;
-  AddOfOneCache(contract, faults);
   const PoolImage& extra = step.extra;
   ExpectOptions options;
   if (extra.page_size != pool.page_size) {
@@ -392,6 +391,7 @@ void AddOfExtra(const Contract& contract, const PoolImage& pool,
   faults->push_back({kExtraInFirst,
                      "rows of the second cache are read in the first one",
                      options});
+  AddOfOneCache(contract, faults);
 }
 
 }  // namespace
