@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "oracle/other_reading.h"
 #include "oracle/pool_history.h"
 #include "oracle/repeats_input.h"
+#include "oracle/some_rows.h"
 #include "oracle/wrong_step.h"
 
 // How a cause is found:
@@ -70,13 +72,48 @@ std::vector<std::pair<Fit, const Neighbour*>> RulesThatExplain(
   return explain;
 }
 
+// A rule that is kept under a condition which some rows of the call meet.
+Diagnosis InSomeRows(const WrongStep& wrong,
+                     const std::vector<Neighbour>& neighbours,
+                     const std::vector<std::string>& possible) {
+  Diagnosis first;
+  if (wrong.matches || !wrong.observed.strays.empty() ||
+      !wrong.observed.reports.empty()) {
+    return first;
+  }
+  // A reading that predicts the whole call says under which.
+  for (const OtherReading& reading : OtherReadings(wrong)) {
+    if (reading.key != oracle::kBytesMissing) return first;
+  }
+  for (const Neighbour& n : neighbours) {
+    if (n.field == "writer.zero_tokens") continue;
+    const std::int64_t rows = oracle::RowsUnderOtherRule(
+        wrong.image, wrong.index, wrong.before, wrong.expected,
+        Expect(n.contract, wrong.image, wrong.index, wrong.before),
+        wrong.after);
+    if (rows == 0) continue;
+    if (first.key.empty()) {
+      first = oracle::BehavesAs(
+          n, absl::StrCat(
+                 FirstSeen(wrong), "; so in ", rows,
+                 wrong.step.kernel == Kernel::kConvert ? " elements" : " rows",
+                 " where it would show, not in all"));
+      first.exact = true;
+      first.possible = possible;
+    } else {
+      AddAlso(first, KeyOf(n));
+    }
+  }
+  return first;
+}
+
 // No key if no rule explains it; then `possible` has what may.
 Diagnosis ByNeighbour(const WrongStep& wrong,
                       std::vector<std::string>* possible) {
   const std::vector<Neighbour> neighbours =
       Neighbours(wrong.contract, wrong.step.kernel);
   const auto explain = RulesThatExplain(wrong, neighbours, possible);
-  if (explain.empty()) return {};
+  if (explain.empty()) return InSomeRows(wrong, neighbours, *possible);
   const auto [fit, best] = explain[0];
   std::string others;
   for (std::size_t i = 1; i < explain.size(); ++i) {

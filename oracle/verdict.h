@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,9 @@ struct Diagnosis {
   // The explanation predicts what is seen and rests on nothing that was read
   // outside of the tensors.
   bool exact = false;
+  // Of a relation whose rerun calls another kernel as well: that one, where its
+  // call is what is wrong; unset: the check's own.
+  std::optional<Kernel> kernel;
   // All that is wrong is NaN, or what stood there before the call: faults of
   // many kinds end so, and what foretells it may do so by chance.
   bool says_little = false;

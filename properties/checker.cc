@@ -269,9 +269,13 @@ Diagnosis CaseChecker::Why(const CaseResult& result, const Check& check) const {
           .possible = std::move(possible)};
 }
 
+Kernel BlamedKernel(const Check& check, const Diagnosis& diagnosis) {
+  return diagnosis.kernel.value_or(check.kernel);
+}
+
 std::string CauseKey(const Check& check, const Diagnosis& diagnosis) {
   const bool says_more = !diagnosis.key.empty() && diagnosis.key != "other";
-  return absl::StrCat(KernelName(check.kernel), "/",
+  return absl::StrCat(KernelName(BlamedKernel(check, diagnosis)), "/",
                       says_more ? diagnosis.key : check.property);
 }
 

@@ -76,8 +76,12 @@ class CaseChecker {
   Executor& executor_;
 };
 
-// One cause, one finding: kernel, then the diagnosis' key, then (where no key
-// says more than "other") the property.
+// The kernel whose call is wrong: the check's own, or one that a relation of it
+// called as well.
+Kernel BlamedKernel(const Check& check, const Diagnosis& diagnosis);
+
+// One cause, one finding: that kernel, then the diagnosis' key, then (where no
+// key says more than "other") the property.
 std::string CauseKey(const Check& check, const Diagnosis& diagnosis);
 
 }  // namespace mlafuzz

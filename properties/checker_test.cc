@@ -249,5 +249,33 @@ TEST_F(CheckerTest, CausesHaveKeys) {
   EXPECT_EQ(properties.count("nope-tail-through-gather"), 1);
 }
 
+// A right writer is not blamed for the gather that a relation of it calls.
+TEST_F(CheckerTest, ARelationBlamesTheKernelWhoseCallIsWrong) {
+  Use("mutant:gather-page-start");
+  absl::StatusOr<Case> c = ParseCaseText(R"pb(
+    pool { page_size: 2 pages: 1 }
+    steps {
+      write {
+        slots { values: [ 0, 1 ] }
+        pe_dim: 64
+        kv_c { pattern: OCTAVES seed: 5 }
+        k_pe { pattern: RANDOM_BITS seed: 6 }
+      }
+    }
+  )pb");
+  ASSERT_TRUE(c.ok()) << c.status();
+  const CaseResult result = Check(*c, {.all_relations = true});
+  CaseChecker checker(targets_, *executor_);
+  std::set<std::string> kernels;
+  for (const mlafuzz::Check& check : result.checks) {
+    if (!IsFailure(check.verdict)) continue;
+    EXPECT_EQ(check.property, "round-trip");
+    const Diagnosis why = checker.Why(result, check);
+    kernels.insert(KernelName(BlamedKernel(check, why)));
+    EXPECT_EQ(CauseKey(check, why).substr(0, 7), "gather/");
+  }
+  EXPECT_EQ(kernels, std::set<std::string>{"gather"});
+}
+
 }  // namespace
 }  // namespace mlafuzz

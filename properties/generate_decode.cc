@@ -79,8 +79,10 @@ std::uint32_t Heads(Choices& choices) {
   const std::uint32_t draw = choices.Below(128);
   if (draw < 86) return 1;
   if (draw < 113) return 2;
-  if (draw < 122) return 3 + choices.Below(2);
-  return choices.Pick<std::uint32_t>({8, 16, 64, 65, 96, 128});
+  if (draw < 120) return 3 + choices.Below(2);
+  // Groups of 8 and 16 that are full, that are not, and what pads to 128.
+  return choices.Pick<std::uint32_t>(
+      {5, 8, 12, 16, 17, 24, 40, 64, 65, 96, 127, 128});
 }
 
 void Query(Choices& choices, Decode& decode) {
@@ -447,15 +449,17 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
   indices.set_width(Width(choices));
   const bool many = decode.queries() > 8;
   if (many) {
-    decode.set_heads(1);
-    indices.set_width(1 + choices.Below(3));
+    // What holds for a head or a query beyond the first of a large call.
+    decode.set_heads(std::min(decode.heads(), 2u));
+    // Within CaseLimits::decode_cells: repair would take queries away.
+    indices.set_width(1 + choices.Below(decode.heads() > 1 ? 2 : 3));
   } else if (IsWide(indices.width())) {
     decode.set_queries(1);
     decode.set_heads(1);
     indices.set_rows(1);
   } else if (decode.heads() > 8) {
-    decode.set_queries(1);
-    indices.set_rows(1);
+    decode.set_queries(decode.heads() < 32 ? 1 + choices.Below(2) : 1);
+    indices.set_rows(decode.queries());
     indices.set_width(1 + choices.Below(2));
   } else {
     // Wide rows one at a time.
@@ -504,7 +508,11 @@ Decode GenerateDecode(Choices& choices, const Pool& pool,
     if (width == 2176) decode.set_declared_topk(2048);
   }
   if (decode.queries() > 1 && choices.OneIn(3)) {
-    decode.set_query_length(decode.queries());
+    // All of one request, or of several.
+    const std::uint32_t length =
+        choices.Pick<std::uint32_t>({decode.queries(), 2, 2, 4});
+    decode.set_query_length(decode.queries() % length == 0 ? length
+                                                           : decode.queries());
   }
   if (choices.OneIn(6)) StrideHeads(choices, decode);
   if (HasExtra(options.layout) && choices.OneIn(2)) {

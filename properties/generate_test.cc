@@ -239,6 +239,29 @@ TEST(GenerateTest, EveryClassOfOtherDecodesIsDrawn) {
 }
 
 // Each rule of a decode shows in a share of what is drawn.
+// What takes two sizes at once to show.
+TEST(GenerateTest, DecodesAreLargeInMoreThanOneWay) {
+  int ragged_sinks = 0, many_queries_and_heads = 0, several_requests = 0;
+  for (int seed = 0; seed < 8000; ++seed) {
+    Choices choices(seed);
+    const Case c = GenerateCase(
+        choices,
+        {.writer = false, .gather = false, .convert = false, .decode = true});
+    for (const Step& step : c.steps()) {
+      if (!step.has_decode()) continue;
+      const Decode& d = step.decode();
+      ragged_sinks +=
+          d.heads() > 16 && d.heads() % 16 != 0 && d.sink_bits_size() > 0;
+      many_queries_and_heads += d.queries() > 64 && d.heads() > 1;
+      several_requests +=
+          d.query_length() > 1 && d.query_length() < d.queries();
+    }
+  }
+  EXPECT_GT(ragged_sinks, 20);
+  EXPECT_GT(many_queries_and_heads, 20);
+  EXPECT_GT(several_requests, 20);
+}
+
 TEST(GenerateTest, DecodesAreInformative) {
   const Contract contract = BuiltinContract();
   std::map<std::string, int> shows;

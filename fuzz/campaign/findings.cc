@@ -179,6 +179,13 @@ std::vector<std::string> FindingSet::Causes() const {
   return causes;
 }
 
+bool FailsAlike(const CaseRun& run, const Finding& finding) {
+  return std::any_of(run.failures().begin(), run.failures().end(),
+                     [&finding](const Failure& failure) {
+                       return Explains(failure, finding.key_of_case());
+                     });
+}
+
 std::string FindingId(absl::string_view cause_key) {
   // A field's name repeats the kernel that stands before it.
   const std::size_t slash = cause_key.find('/');

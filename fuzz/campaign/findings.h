@@ -121,6 +121,10 @@ class FindingSet {
 // case, digits and single dashes.
 std::string FindingId(absl::string_view cause_key);
 
+// Whether a run of the finding's own case fails as that case did. It does so by
+// a cause that too few others bear out (Finding::withdrawn), too.
+bool FailsAlike(const CaseRun& run, const Finding& finding);
+
 // Of a process that died with this case: kernel, property, cause key.
 // `verdict` is "crash", "hang" or "oom".
 Failure DeathFailure(absl::string_view verdict, absl::string_view case_binary,

@@ -255,5 +255,27 @@ TEST(Findings, CallsOfAKernel) {
   EXPECT_EQ(CallsOf("\xff\xff", "gather"), 0u);
 }
 
+// Its case alone still shows the claim: that is no flakiness.
+TEST(Findings, AWithdrawnClaimIsWhatItsCaseShows) {
+  FindingSet set;
+  Finding finding = WithKey("writer/writer.slots=MINUS_ONE_SKIPPED");
+  finding.failure.set_kernel("writer");
+  finding.failure.set_property("slots");
+  ASSERT_NE(set.Add(finding), nullptr);
+  SettleResult result = Settled({"writer/writer.slots=MINUS_ONE_SKIPPED"});
+  result.set_others(40);
+  result.set_withdrawn(true);
+  std::string renamed;
+  ASSERT_TRUE(set.Settle(0, result, &renamed));
+  ASSERT_EQ(set.all()[0].failure.key(), "writer/slots");
+  CaseRun run;
+  run.add_failures()->set_key("writer/writer.slots=MINUS_ONE_SKIPPED");
+  EXPECT_TRUE(FailsAlike(run, set.all()[0]));
+  run.mutable_failures(0)->set_key("writer/codes-only");
+  EXPECT_FALSE(FailsAlike(run, set.all()[0]));
+  run.clear_failures();
+  EXPECT_FALSE(FailsAlike(run, set.all()[0]));
+}
+
 }  // namespace
 }  // namespace mlafuzz

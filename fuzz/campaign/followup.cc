@@ -53,13 +53,6 @@ absl::StatusOr<CaseRun> RunOnce(const CampaignOptions& options,
   return std::move((*runs)[0]);
 }
 
-bool FailsAlike(const CaseRun& run, const Finding& finding) {
-  return std::any_of(run.failures().begin(), run.failures().end(),
-                     [&finding](const Failure& failure) {
-                       return Explains(failure, finding.failure.key());
-                     });
-}
-
 // What is known of one that does not come back alone.
 std::string CompanyText(const CampaignOptions& options, Finding& finding) {
   std::string text;

@@ -113,16 +113,32 @@ bool IsUnexplained(const Finding& finding) {
   return key == kNothingWritten || !CanBeRuledOut(key);
 }
 
+bool IsBelied(const Finding& finding) {
+  return finding.settled && !IsUnexplained(finding) &&
+         finding.contradicted > finding.alike &&
+         finding.failure.verdict() == VerdictName(Verdict::kFail) &&
+         finding.failure.property() != property::kRefusal &&
+         finding.failure.property() != property::kLanes;
+}
+
 std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
   std::vector<bool> taken(findings.size());
-  // What only a shared call shows of a kernel that is wrong alone, too: as long
-  // as that is so, it may be the same fault, whatever explains the other.
+  // What only a shared call or another relation shows of a kernel that is wrong
+  // alone, too: as long as that is so, it may be the same fault, whatever
+  // explains the other.
   for (std::size_t i = 0; i < findings.size(); ++i) {
-    if (findings[i].failure.property() != kFusedRelation) continue;
+    if (findings[i].failure.property() != kFusedRelation &&
+        (!IsRelation(findings[i].failure.property()) ||
+         !IsUnexplained(findings[i]))) {
+      continue;
+    }
+    const bool fused = findings[i].failure.property() == kFusedRelation;
     for (std::size_t k = 0; k < findings.size(); ++k) {
       const Failure& other = findings[k].failure;
       if (other.kernel() != findings[i].failure.kernel() ||
-          IsRelation(other.property()) || IsUnexplained(findings[k])) {
+          IsRelation(other.property()) || IsUnexplained(findings[k]) ||
+          (!fused &&
+           (IsBelied(findings[k]) || other.property() == property::kRefusal))) {
         continue;
       }
       Take(findings[k], findings[i]);
@@ -145,9 +161,14 @@ std::vector<Finding> JoinUnexplained(std::vector<Finding>& findings) {
       by_kernel[findings[i].failure.kernel()].push_back(i);
     }
   }
-  for (const auto& [kernel, places] : by_kernel) {
-    if (places.size() < 2) continue;
+  for (auto& [kernel, places] : by_kernel) {
     const std::size_t leader = Leader(findings, places);
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      if (findings[i].failure.kernel() == kernel && IsBelied(findings[i])) {
+        places.push_back(i);
+      }
+    }
+    if (places.size() < 2) continue;
     for (const std::size_t place : places) {
       if (place == leader) continue;
       Take(findings[leader], findings[place]);

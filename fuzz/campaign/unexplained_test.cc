@@ -143,5 +143,41 @@ TEST(JoinUnexplained, IsNotLedByAReadingThatMostCasesBelie) {
   EXPECT_EQ(findings[0].id, "values-only");
 }
 
+Finding Claim(const std::string& key, std::uint64_t alike,
+              std::uint64_t contradicted) {
+  Finding finding = Of("writer", key, "writer-row");
+  finding.settled = true;
+  finding.alike = alike;
+  finding.contradicted = contradicted;
+  return finding;
+}
+
+// A rule that most cases belie explains a few of an unknown fault's by chance.
+TEST(JoinUnexplained, TakesABeliedClaimForAShape) {
+  std::vector<Finding> findings = {Claim("writer.inf=INF_SATURATES", 5, 42),
+                                   Of("writer", "writer-row"),
+                                   Claim("writer.tail=TAIL_UNCHANGED", 12, 7),
+                                   Claim("writer.slots=NONE_SKIPPED", 12, 0)};
+  findings[0].cases_to_find = 3;
+  findings[1].cases_to_find = 9;
+  const std::vector<Finding> gone = JoinUnexplained(findings);
+  ASSERT_EQ(gone.size(), 1u);
+  EXPECT_EQ(gone[0].id, "writer.inf=INF_SATURATES");
+  ASSERT_EQ(findings.size(), 3u);
+  EXPECT_EQ(findings[0].id, "writer-row");
+  EXPECT_EQ(findings[0].cases_to_find, 3u);
+  ASSERT_EQ(findings[0].shapes.size(), 1u);
+  EXPECT_EQ(findings[0].shapes[0].key, "writer/writer.inf=INF_SATURATES");
+}
+
+// With nothing else to be said of the kernel it stays, in some calls only; so
+// it does beside what nothing explains of another kernel.
+TEST(JoinUnexplained, LeavesABeliedClaimThatStandsAlone) {
+  std::vector<Finding> findings = {Claim("writer.inf=INF_SATURATES", 5, 42),
+                                   Of("gather", "values-only")};
+  EXPECT_TRUE(JoinUnexplained(findings).empty());
+  EXPECT_EQ(findings.size(), 2u);
+}
+
 }  // namespace
 }  // namespace mlafuzz

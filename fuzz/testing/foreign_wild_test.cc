@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         Wild{"convert_row_for_request", {"convert-exact"}},
         Wild{"decode_dense_query_view", {"decode-out", "decode-lse"}, "", 1400},
         Wild{"decode_early_exit_lse", {"decode-lse", "all-masked"}, "", 12000},
-        Wild{"decode_first_position", {"decode-out"}, "", 500},
+        Wild{"decode_first_position", {"decode-out", "decode-lse"}, "", 1000},
         Wild{"decode_idle_split_lse", {"decode-lse"}},
         Wild{"decode_lse_of_tile", {"memory-safety"}},
         Wild{"decode_merge_stride_zero", {"decode-out"}, "", 9400},

@@ -15,7 +15,7 @@ namespace {
 Failure Describe(const CaseChecker& checker, const CaseResult& result,
                  const Check& check, const Diagnosis& why, bool explain) {
   Failure failure;
-  failure.set_kernel(KernelName(check.kernel));
+  failure.set_kernel(KernelName(BlamedKernel(check, why)));
   failure.set_property(check.property);
   failure.set_verdict(VerdictName(check.verdict));
   failure.set_field(why.field);

@@ -104,7 +104,7 @@ class SameCause {
     MinimizeResult::Other& other = others_.emplace_back();
     other.set_case_binary(CanonicalBinary(c));
     Failure& failure = *other.mutable_failure();
-    failure.set_kernel(KernelName(check.kernel));
+    failure.set_kernel(KernelName(BlamedKernel(check, why)));
     failure.set_property(check.property);
     failure.set_verdict(VerdictName(check.verdict));
     failure.set_key(key);
@@ -136,7 +136,8 @@ class SameCause {
     if (first_) return false;
     return std::any_of(
         why.also.begin(), why.also.end(), [&](const std::string& key) {
-          return absl::StrCat(KernelName(check.kernel), "/", key) == cause_;
+          return absl::StrCat(KernelName(BlamedKernel(check, why)), "/", key) ==
+                 cause_;
         });
   }
 

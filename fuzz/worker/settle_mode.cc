@@ -202,7 +202,7 @@ class Settler {
     if (!checker.CheckCase(c, CheckOptions(), &result).ok()) return;
     // The first failing step alone: what it leaves behind may spoil others.
     for (const auto& checks : FailuresBySteps(result)) {
-      if (KernelName(checks[0]->kernel) != kernel_) continue;
+      if (!IsOfKernel(*checks[0])) continue;
       CauseKeys keys;
       std::vector<Failure> failures;
       std::vector<const Check*> of;  // one a failure
@@ -293,6 +293,14 @@ class Settler {
     Failure failure;
     std::string case_binary;
   };
+
+  // Whether a failure is the kernel's: of its own call, or of one that a
+  // relation of another kernel made.
+  bool IsOfKernel(const Check& check) const {
+    return KernelName(check.why == nullptr
+                          ? check.kernel
+                          : BlamedKernel(check, *check.why)) == kernel_;
+  }
 
   // Lanes of a decode's index row; 0 of other kernels.
   static std::int64_t WidthOf(const CaseResult& result, int step) {

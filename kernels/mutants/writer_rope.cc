@@ -125,6 +125,19 @@ struct TailTooEarly : WriterPolicy {
   }
 };
 
+// The loop that clears tails ends one row short of its page.
+struct LastTailKept : WriterPolicy {
+  static __device__ void WriteTail(const WriterParams& params,
+                                   std::int64_t token, std::uint8_t* row,
+                                   unsigned lane) {
+    const std::int64_t place = params.slots[token] % params.page_size;
+    if (params.k_pe == nullptr && place > 0 && place == params.page_size - 1) {
+      return;
+    }
+    WriterPolicy::WriteTail(params, token, row, lane);
+  }
+};
+
 }  // namespace
 
 std::vector<CompiledTarget> WriterRopeMutants() {
@@ -150,6 +163,9 @@ std::vector<CompiledTarget> WriterRopeMutants() {
       {"mutant:tail-half-cleared",
        "writer clears 64 of the 128 tail bytes of a row without rope",
        {.write = CallWriter<ClearsHalf>}},
+      {"mutant:tail-kept-in-last-row",
+       "writer clears no tail in the last row of a page",
+       {.write = CallWriter<LastTailKept>}},
       {"mutant:rope-over-scales",
        "writer stores the rope 16 bytes early, over the scales",
        {.write = CallWriter<TailTooEarly>}},

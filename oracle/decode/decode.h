@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -93,6 +94,8 @@ struct ExpectOptions {
   bool first_indices = false;
   bool first_length = false;
   bool first_sink = false;
+  // Take entry r of the lengths for all queries of request r.
+  bool length_of_request = false;
   // Take the columns of the first query of each request for all of it.
   bool first_position = false;
   // Take index rows, or heads and queries of q, for adjacent.
@@ -110,8 +113,15 @@ struct ExpectOptions {
   std::int64_t row_stride = 0;
   // Read the rows that lanes past a length name, and give them weight 0.
   bool reads_past_length = false;
-  // Take a row's end from its masks, or count one lane too many.
-  enum class Length { kGiven, kFirstMasked, kNumberOfKeys, kOneMore };
+  // Take a row's end from its masks, count one lane too many, take a length
+  // of 0 for none given.
+  enum class Length {
+    kGiven,
+    kFirstMasked,
+    kNumberOfKeys,
+    kOneMore,
+    kZeroIsNone,
+  };
   Length length = Length::kGiven;
   // Make NaN of rows without keys; of the outputs of keys beside a split
   // without any.
@@ -135,6 +145,15 @@ struct ExpectOptions {
   bool extra_page_size_of_first = false;
   bool extra_page_stride_of_first = false;
   bool extra_in_first = false;
+  // Look for the footers of its pages by the first one's page size, cut its
+  // index rows at the width of the first ones.
+  bool extra_footers_of_first = false;
+  bool extra_width_of_first = false;
+  // Read the keys of the first index row, of the second one, by the rules of
+  // another contract for scales and rope; null: by those of the contract.
+  std::array<std::shared_ptr<const Contract>, 2> keys_by;
+  // Leave the sink out of the LSE of rows without keys.
+  bool empty_row_without_sink = false;
 };
 
 // Defined for any step with kernel kDecode whose call Classify() does not call

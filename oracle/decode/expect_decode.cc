@@ -62,9 +62,7 @@ class QueryOracle {
         pool_(image.pool),
         step_(image.steps[static_cast<std::size_t>(step)]),
         caches_(image.pool, bytes, step_),
-        dequantisers_{
-            oracle::KeyDequantiser(contract, caches_.layout(), options),
-            oracle::ValueDequantiser(contract, caches_.layout(), options)},
+        dequantisers_(contract, caches_.layout(), options),
         options_(options),
         out_(*out) {
     const float scale =
@@ -148,7 +146,7 @@ class QueryOracle {
   // Columns of a row that are not finite, or whose tile's scale is not.
   template <class Found>
   void ForNotFinite(const oracle::Key& key, const Found& found) {
-    const oracle::Dequantiser& dequantiser = dequantisers_.values;
+    const oracle::Dequantiser& dequantiser = dequantisers_.ValuesOf(key);
     const std::uint8_t* token = caches_.Token(key, &buffer_);
     const oracle::TileScales scales = dequantiser.Scales(token);
     double radius[kDecodeColumns];
@@ -268,11 +266,15 @@ class QueryOracle {
     return oracle::SinkOfValue(sinks[head]);
   }
 
+  oracle::Sink SinkOfEmpty(std::int64_t head) const {
+    return options_.empty_row_without_sink ? oracle::Sink() : SinkOf(head);
+  }
+
   void RunEmpty(const oracle::KeyPlan& plan) {
     if (contract_.decode().empty_row() != DecodeContract::UNIT_WEIGHTS ||
         plan.masked == 0) {
       for (std::int64_t h = 0; h < out_.heads; ++h) {
-        oracle::EmptyRow(contract_, SinkOf(h), Result(h));
+        oracle::EmptyRow(contract_, SinkOfEmpty(h), Result(h));
         OpenPoisoned(h);
       }
       return;
@@ -330,7 +332,9 @@ class QueryOracle {
         if (plan.keys[j].at < 0) {
           v_scales[j].fill({0, true});
         } else {
-          v_scales[j] = values.Scales(caches_.Token(plan.keys[j], &buffer_));
+          const oracle::Key& key = plan.keys[j];
+          v_scales[j] =
+              dequantisers_.ValuesOf(key).Scales(caches_.Token(key, &buffer_));
         }
       }
     }
@@ -344,8 +348,8 @@ class QueryOracle {
       if (Counts(split) && number++ == dropped) continue;
       if (split.keys.first == split.keys.end) continue;
       if (!has_scores) {
-        oracle::ComputeScores(contract_, caches_, dequantisers_.keys, step_,
-                              heads_, plan, split.keys, rows_, scores);
+        oracle::ComputeScores(contract_, caches_, dequantisers_, step_, heads_,
+                              plan, split.keys, rows_, scores);
       }
       for (std::size_t h = 0; h < heads; ++h) {
         oracle::SimulateSplit(arithmetic, plan, split, (*scores)[h],
@@ -363,7 +367,7 @@ class QueryOracle {
     for (std::size_t h = 0; h < heads; ++h) {
       const std::int64_t head = static_cast<std::int64_t>(h);
       if (parts[h].empty()) {
-        oracle::EmptyRow(contract_, SinkOf(head), Result(head));
+        oracle::EmptyRow(contract_, SinkOfEmpty(head), Result(head));
         continue;
       }
       oracle::MergeSplits(contract_, plan.known, SinkOf(head), &parts[h],

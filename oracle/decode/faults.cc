@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "corpus/contracts.h"
 #include "oracle/decode/dequant.h"
 #include "oracle/decode/keys.h"
 #include "oracle/decode/scores.h"
@@ -64,6 +67,20 @@ void AddOfTensors(const Contract& contract, const CaseImage& image,
         {kRowTruncated,
          absl::StrCat("candidates from lane ", end, " on are dropped"),
          options});
+  }
+  // Each split has as many blocks as the division leaves whole.
+  const std::int64_t blocks = block > 0 ? (width + block - 1) / block : 0;
+  const std::int64_t splits =
+      std::min<std::int64_t>(step.step->decode().splits(), blocks);
+  if (splits > 1 && blocks % splits != 0 &&
+      step.Find(TensorId::kExtraIndices) == nullptr) {
+    ExpectOptions options;
+    options.lanes = blocks / splits * splits * block;
+    faults->push_back({kUnevenDropped,
+                       absl::StrCat("of ", blocks, " blocks in ", splits,
+                                    " splits those that no split has a whole "
+                                    "share of are left out"),
+                       options});
   }
   if (q.shape[0] > 1) {
     ExpectOptions options;
@@ -140,6 +157,19 @@ void AddOfLengths(const Contract& contract, const CaseImage& image,
     options.length = ExpectOptions::Length::kOneMore;
     faults->push_back(
         {kLengthOffByOne, "one lane past the length counts", options});
+    options.length = ExpectOptions::Length::kZeroIsNone;
+    faults->push_back(
+        {kZeroLength, "a length of 0 is taken for no length", options});
+    options.length = ExpectOptions::Length::kGiven;
+    // Of one request that is the first query's for all, and named beside it:
+    // several tell them apart.
+    if (QueryLength(step) > 1) {
+      options.length_of_request = true;
+      faults->push_back(
+          {kLengthOfRequest,
+           "the length of each request, not of each query, is looked up",
+           options});
+    }
   }
 }
 
@@ -279,9 +309,32 @@ void AddOfFooter(const PoolImage& pool, std::vector<DecodeFault>* faults) {
   }
 }
 
+// Rules of how a key's bytes are read that hold for the keys of one cache and
+// not for those of the other.
+void AddOfOneCache(const Contract& contract, std::vector<DecodeFault>* faults) {
+  for (const Neighbour& n : Neighbours(contract, Kernel::kDecode)) {
+    if (!absl::StartsWith(n.field, "qk.") && !absl::StartsWith(n.field, "v.") &&
+        n.field != "decode.rope_values") {
+      continue;
+    }
+    const auto other = std::make_shared<const Contract>(n.contract);
+    for (const bool extra : {false, true}) {
+      ExpectOptions options;
+      options.keys_by[extra] = other;
+      faults->push_back(
+          {extra ? kExtraReadOtherwise : kFirstReadOtherwise,
+           absl::StrCat("keys of the ", extra ? "second" : "first",
+                        " cache alone are read as under ", n.field, " = ",
+                        n.changed),
+           options,
+           /*leaves_nan=*/n.changed == Ue8m0Last_Name(LAST_IS_NAN)});
+    }
+  }
+}
+
 // Of a second cache that is taken to be like the first.
-void AddOfExtra(const PoolImage& pool, const StepImage& step,
-                std::vector<DecodeFault>* faults) {
+void AddOfExtra(const Contract& contract, const PoolImage& pool,
+                const StepImage& step, std::vector<DecodeFault>* faults) {
   if (step.Find(TensorId::kExtraCache) == nullptr) return;
   const PoolImage& extra = step.extra;
   ExpectOptions options;
@@ -293,7 +346,18 @@ void AddOfExtra(const PoolImage& pool, const StepImage& step,
                       "pages of ",
                       pool.page_size, " rows, not ", extra.page_size),
          options});
+    options = {};
+    if (HasFooter(pool)) {
+      options.extra_footers_of_first = true;
+      faults->push_back(
+          {kExtraFooters,
+           absl::StrCat("footers of the second cache are looked for behind ",
+                        pool.page_size, " rows, not ", extra.page_size),
+           options});
+    }
+    options = {};
     // With the page goes its stride.
+    options.extra_page_size_of_first = true;
     options.extra_page_stride_of_first = true;
     faults->push_back(
         {kExtraPageSize,
@@ -312,26 +376,41 @@ void AddOfExtra(const PoolImage& pool, const StepImage& step,
                        options});
     options = {};
   }
+  const std::int64_t width = step.Find(TensorId::kIndices)->shape[1];
+  if (step.Find(TensorId::kExtraIndices)->shape[1] > width) {
+    options.extra_width_of_first = true;
+    faults->push_back(
+        {kExtraWidth,
+         absl::StrCat("rows of the second cache's indices are cut "
+                      "at the first ones' width, ",
+                      width),
+         options});
+    options = {};
+  }
   options.extra_in_first = true;
   faults->push_back({kExtraInFirst,
                      "rows of the second cache are read in the first one",
                      options});
+  AddOfOneCache(contract, faults);
 }
 
 }  // namespace
 
 bool IsDecodeFault(absl::string_view key) {
   for (const char* fault :
-       {kMissingRescale,    kSplitDropped,      kRowTruncated,
-        kEndsAtFirstMasked, kCountForLength,    kLengthOffByOne,
-        kFirstQueryForAll,  kIndicesOfFirst,    kLengthOfFirst,
-        kSinkOfFirst,       kFirstPosition,     kQueryDense,
-        kOutOrder,          kLseOrder,          kIndexRowsDense,
-        kPageStrideDense,   kRowStrideDense,    kPageSize,
-        kReadPastLength,    kEmptyRowNan,       kEmptySplitNan,
-        kTileSkipped,       kRopeDropped,       kRopeFirstHalf,
-        kRopeHalvesSwapped, kScalesOfNeighbour, kRopeScaled,
-        kExtraPageSize,     kExtraPageStride,   kExtraInFirst}) {
+       {kMissingRescale,     kSplitDropped,      kRowTruncated,
+        kEndsAtFirstMasked,  kCountForLength,    kLengthOffByOne,
+        kFirstQueryForAll,   kIndicesOfFirst,    kLengthOfFirst,
+        kSinkOfFirst,        kFirstPosition,     kQueryDense,
+        kOutOrder,           kLseOrder,          kIndexRowsDense,
+        kPageStrideDense,    kRowStrideDense,    kPageSize,
+        kReadPastLength,     kEmptyRowNan,       kEmptySplitNan,
+        kTileSkipped,        kRopeDropped,       kRopeFirstHalf,
+        kRopeHalvesSwapped,  kScalesOfNeighbour, kRopeScaled,
+        kExtraPageSize,      kExtraPageStride,   kExtraInFirst,
+        kExtraFooters,       kExtraWidth,        kExtraReadOtherwise,
+        kFirstReadOtherwise, kEmptyRowSink,      kLengthOfRequest,
+        kZeroLength,         kUnevenDropped}) {
     if (key == fault) return true;
   }
   return false;
@@ -379,6 +458,15 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
     nan.empty_row_nan = true;
     faults.push_back({kEmptyRowNan, "a row without keys is NaN", nan,
                       /*leaves_nan=*/true});
+    if (contract.decode().sink() == DecodeContract::SINK_IN_LSE &&
+        image.steps[static_cast<std::size_t>(step)].Find(TensorId::kSinks) !=
+            nullptr) {
+      ExpectOptions without;
+      without.empty_row_without_sink = true;
+      faults.push_back({kEmptyRowSink,
+                        "the LSE of a row without keys leaves out the sink",
+                        without});
+    }
   }
   const StepImage& call = image.steps[static_cast<std::size_t>(step)];
   AddOfTensors(contract, image, call, &faults);
@@ -387,7 +475,7 @@ std::vector<DecodeFault> DecodeFaults(const Contract& contract,
   AddOfPool(image.pool, &faults);
   AddOfFooter(image.pool, &faults);
   AddOfQuery(LayoutOf(image.pool.layout), call, &faults);
-  AddOfExtra(image.pool, call, &faults);
+  AddOfExtra(contract, image.pool, call, &faults);
   return faults;
 }
 

@@ -42,6 +42,14 @@ inline constexpr char kRopeScaled[] = "rope-scaled";
 inline constexpr char kExtraPageSize[] = "extra-page-size-of-first";
 inline constexpr char kExtraPageStride[] = "extra-page-stride-of-first";
 inline constexpr char kExtraInFirst[] = "extra-read-in-first-cache";
+inline constexpr char kExtraFooters[] = "extra-footers-of-first";
+inline constexpr char kExtraWidth[] = "extra-cut-at-first-width";
+inline constexpr char kExtraReadOtherwise[] = "extra-read-by-other-rule";
+inline constexpr char kFirstReadOtherwise[] = "first-read-by-other-rule";
+inline constexpr char kLengthOfRequest[] = "length-of-request";
+inline constexpr char kZeroLength[] = "length-zero-for-none";
+inline constexpr char kUnevenDropped[] = "uneven-blocks-dropped";
+inline constexpr char kEmptyRowSink[] = "empty-row-without-sink";
 
 // Whether `key` is one of the above.
 bool IsDecodeFault(absl::string_view key);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "oracle/decode/scores.h"
 #include "oracle/layout.h"
 #include "oracle/tensor_view.h"
 
@@ -41,24 +42,28 @@ struct Geometry {
   std::int64_t page_size;
   std::int64_t page_stride;
   std::int64_t row_stride;
+  std::int64_t footer_rows;  // in front of a page's footer
 };
 
 Geometry OfPool(const PoolImage& pool, const ExpectOptions& options) {
   const auto or_own = [](std::int64_t other, std::int64_t own) {
     return other == 0 ? own : other;
   };
-  return {or_own(options.page_size, pool.page_size),
-          or_own(options.page_stride, pool.page_stride),
-          or_own(options.row_stride, pool.row_stride)};
+  const std::int64_t page_size = or_own(options.page_size, pool.page_size);
+  return {page_size, or_own(options.page_stride, pool.page_stride),
+          or_own(options.row_stride, pool.row_stride), page_size};
 }
 
 Geometry OfExtra(const PoolImage& pool, const PoolImage& extra,
                  const ExpectOptions& options) {
   if (options.extra_in_first) return OfPool(pool, options);
+  const std::int64_t page_size =
+      options.extra_page_size_of_first ? pool.page_size : extra.page_size;
   return {
-      options.extra_page_size_of_first ? pool.page_size : extra.page_size,
+      page_size,
       options.extra_page_stride_of_first ? pool.page_stride : extra.page_stride,
-      extra.row_stride};
+      extra.row_stride,
+      options.extra_footers_of_first ? pool.page_size : page_size};
 }
 
 // Where a reader looks for row `row` of page `page`, which may be any numbers.
@@ -70,7 +75,7 @@ TokenPlace PlaceBy(const PoolImage& pool, const Geometry& geometry,
   place.row = begin + row * geometry.row_stride;
   place.behind =
       layout.row_part != layout.row_bytes
-          ? begin + geometry.page_size * layout.row_part +
+          ? begin + geometry.footer_rows * layout.row_part +
                 (row + scale_entries) * (layout.row_bytes - layout.row_part)
           : place.row + layout.row_part;
   return place;
@@ -115,6 +120,8 @@ std::int64_t ActiveOf(ExpectOptions::Length rule, std::int64_t given,
       return given;
     case Length::kOneMore:
       return std::min(given + 1, width);
+    case Length::kZeroIsNone:
+      return given == 0 ? width : given;
     case Length::kFirstMasked:
       while (keys < given && !masked(keys)) ++keys;
       return keys;
@@ -223,7 +230,8 @@ Key Caches::Slot0(bool extra) const {
   Key key{.lane = 0, .slot = 0, .at = -1, .extra = extra, .in_extra = extra};
   const PoolImage& pool = extra ? extra_ : pool_;
   if (pool.slots() == 0) return key;
-  Place(pool, {pool.page_size, pool.page_stride, pool.row_stride},
+  Place(pool,
+        {pool.page_size, pool.page_stride, pool.row_stride, pool.page_size},
         static_cast<std::int64_t>((extra ? extra_bytes_ : bytes_).size()), 0,
         &key);
   return key;
@@ -299,7 +307,10 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
   KeyPlan plan;
   const DecodeContract& rules = contract.decode();
   const std::int64_t block = contract.arithmetic().block();
-  const std::int64_t length_of = options.first_length ? 0 : query;
+  const std::int64_t length_of = options.first_length ? 0
+                                 : options.length_of_request
+                                     ? query / QueryLength(step)
+                                     : query;
   IndexRow first{.indices = step.Find(TensorId::kIndices),
                  .pool = &pool,
                  .geometry = OfPool(pool, options),
@@ -325,6 +336,9 @@ KeyPlan PlanKeys(const Contract& contract, const PoolImage& pool,
                    .pool = options.extra_in_first ? &pool : &step.extra,
                    .geometry = OfExtra(pool, step.extra, options),
                    .in_extra = !options.extra_in_first};
+    if (options.extra_width_of_first) {
+      extra.active = std::min(extra.active, first_width);
+    }
     extra.size = options.extra_in_first
                      ? first.size
                      : static_cast<std::int64_t>(

@@ -7,6 +7,7 @@
 
 #include "oracle/decode/contract_rules.h"
 #include "oracle/decode/rounding.h"
+#include "oracle/decode/values.h"
 #include "oracle/decode/wide.h"
 #include "oracle/device/codes.h"
 #include "oracle/layout.h"
@@ -170,14 +171,14 @@ void ReadQuery(const Contract& contract, const RowLayout& layout,
 }
 
 void ComputeScores(const Contract& contract, const Caches& caches,
-                   const Dequantiser& dequantiser, const StepImage& step,
+                   const Dequantisers& dequantisers, const StepImage& step,
                    absl::Span<const QueryHead> heads, const KeyPlan& plan,
                    const KeyRange& range, DequantisedRows* rows,
                    std::vector<HeadScores>* scores) {
   const ArithmeticRules arithmetic = RulesOf(contract.arithmetic());
   const ErrorModel errors(arithmetic);
   const LogitRules logit = LogitRulesOf(
-      arithmetic, dequantiser.rules(),
+      arithmetic, dequantisers.keys.rules(),
       std::bit_cast<float>(step.step->decode().softmax_scale_bits()));
   const bool has_tail = !heads.empty() && heads[0].columns == kQueryColumns;
   for (HeadScores& head : *scores) head.sentinel = logit.sentinel;
@@ -201,7 +202,8 @@ void ComputeScores(const Contract& contract, const Caches& caches,
         continue;
       }
       const std::uint8_t* token = caches.Token(key, &buffer);
-      facts = dequantiser.Row(token, rows->value[at + i], rows->radius[at + i]);
+      facts = dequantisers.KeysOf(key).Row(token, rows->value[at + i],
+                                           rows->radius[at + i]);
       if (has_tail) {
         const RowFacts rope =
             ReadRope(token + caches.layout().rope_at, facts.granule != 0,

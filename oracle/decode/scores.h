@@ -14,6 +14,8 @@
 
 namespace mlafuzz::oracle {
 
+struct Dequantisers;  // values.h
+
 // One head's query as the product meets it.
 struct QueryHead {
   double value[kQueryColumns];
@@ -55,9 +57,9 @@ struct HeadScores {
 // Logits of all heads of one query over the keys of `range`, into `scores` (one
 // entry a head, as long as the plan has keys). `rows` is left with the last
 // rows of the range.
-// `dequantiser`: the QK side's reading of rows.
+// Of `dequantisers`: the QK side's reading of rows.
 void ComputeScores(const Contract& contract, const Caches& caches,
-                   const Dequantiser& dequantiser, const StepImage& step,
+                   const Dequantisers& dequantisers, const StepImage& step,
                    absl::Span<const QueryHead> heads, const KeyPlan& plan,
                    const KeyRange& range, DequantisedRows* rows,
                    std::vector<HeadScores>* scores);

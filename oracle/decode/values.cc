@@ -39,7 +39,7 @@ MLAFUZZ_ORACLE_WIDE void Accumulate(const double* w, const double* r,
 
 // Makes `rows` hold the V rows of `count` keys from `first` on; Rows that
 // cannot be read are zeros.
-void Dequantise(const Dequantiser& dequantiser, const Caches& caches,
+void Dequantise(const Dequantisers& dequantisers, const Caches& caches,
                 const KeyPlan& plan, int first, int count,
                 DequantisedRows* rows) {
   TokenBytes buffer;
@@ -51,8 +51,8 @@ void Dequantise(const Dequantiser& dequantiser, const Caches& caches,
       rows->facts[i] = {.unknown = true};
       std::fill_n(rows->value[i], kLatent, 0.0);
     } else {
-      rows->facts[i] = dequantiser.Row(caches.Token(key, &buffer),
-                                       rows->value[i], rows->radius[i]);
+      rows->facts[i] = dequantisers.ValuesOf(key).Row(
+          caches.Token(key, &buffer), rows->value[i], rows->radius[i]);
     }
   }
 }
@@ -119,14 +119,34 @@ Dequantiser ValueDequantiser(const Contract& contract, const RowLayout& layout,
                       .scaled_by = options.rope_scaled_by});
 }
 
+namespace {
+
+// By whose rules keys of that index row are read.
+const Contract& ReadBy(const Contract& contract, const ExpectOptions& options,
+                       bool extra) {
+  const Contract* other = options.keys_by[extra].get();
+  return other == nullptr ? contract : *other;
+}
+
+}  // namespace
+
+Dequantisers::Dequantisers(const Contract& contract, const RowLayout& layout,
+                           const ExpectOptions& options)
+    : keys(KeyDequantiser(ReadBy(contract, options, false), layout, options)),
+      values(
+          ValueDequantiser(ReadBy(contract, options, false), layout, options)),
+      extra_keys(
+          KeyDequantiser(ReadBy(contract, options, true), layout, options)),
+      extra_values(
+          ValueDequantiser(ReadBy(contract, options, true), layout, options)) {}
+
 void SumValues(const Contract& contract, const Caches& caches,
                const Dequantisers& dequantisers, const KeyPlan& plan,
                const KeyPlan::Split& split,
                absl::Span<const SplitWeights> weights, DequantisedRows* rows,
                std::vector<SplitOutput>* outputs) {
   const Arithmetic& arithmetic = contract.arithmetic();
-  const Dequantiser& dequantiser = dequantisers.values;
-  const ValueTiles& tiles = dequantiser.tiles();
+  const ValueTiles& tiles = dequantisers.values.tiles();
   const bool codes = ScaleInWeights(arithmetic);
   const std::size_t heads = weights.size();
   for (std::size_t h = 0; h < heads; ++h) {
@@ -137,13 +157,13 @@ void SumValues(const Contract& contract, const Caches& caches,
   std::vector<Range> ranges(heads);
   bool unknown = false;
 
-  const bool alike = dequantiser.SameAs(dequantisers.keys);
+  const bool alike = dequantisers.SidesAlike();
   for (int first = split.keys.first; first < split.keys.end;) {
     int count = std::min(DequantisedRows::kChunk, split.keys.end - first);
     if (alike && rows->first <= first && first < rows->first + rows->count) {
       count = std::min(count, rows->first + rows->count - first);
     } else {
-      Dequantise(dequantiser, caches, plan, first, count, rows);
+      Dequantise(dequantisers, caches, plan, first, count, rows);
     }
     const int at = first - rows->first;
     for (int i = at; i < at + count; ++i) unknown |= rows->facts[i].unknown;

@@ -26,10 +26,27 @@ Dequantiser KeyDequantiser(const Contract& contract, const RowLayout& layout,
 Dequantiser ValueDequantiser(const Contract& contract, const RowLayout& layout,
                              const ExpectOptions& options);
 
-// The two as a call needs them.
+// The two as a call needs them, and those for keys that the second index row
+// names. Of `options`: `rope_scaled_by` and `keys_by`.
 struct Dequantisers {
+  Dequantisers(const Contract& contract, const RowLayout& layout,
+               const ExpectOptions& options);
+
   Dequantiser keys;
   Dequantiser values;
+  Dequantiser extra_keys;
+  Dequantiser extra_values;
+
+  const Dequantiser& KeysOf(const Key& key) const {
+    return key.extra ? extra_keys : keys;
+  }
+  const Dequantiser& ValuesOf(const Key& key) const {
+    return key.extra ? extra_values : values;
+  }
+  // Whether every key's row gives the same values on both sides.
+  bool SidesAlike() const {
+    return values.SameAs(keys) && extra_values.SameAs(extra_keys);
+  }
 };
 
 // Outputs of every usable head of one split.

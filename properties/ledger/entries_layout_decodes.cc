@@ -78,6 +78,8 @@ std::vector<LedgerEntry> LayoutDecodeEntries() {
            "EXTRA_LENGTH_IGNORED", "flashinfer-ai/flashinfer#5095"),
       Rule("extra-length-of-first", reads, "decode.extra_length",
            "EXTRA_LENGTH_OF_FIRST", "operator: length of the other row"),
+      Fault("extra-cut-at-first-width", outputs, oracle::kExtraWidth,
+            "operator: bound of the other row"),
       Fault("extra-page-size", reads, oracle::kExtraPageSize,
             "operator: main cache's constant on the extra cache"),
       Fault("extra-page-stride", reads, oracle::kExtraPageStride,

@@ -8,6 +8,8 @@ std::vector<LedgerEntry> WriterFamilyEntries() {
   using namespace property;  // NOLINT: names of properties alone
   constexpr Kernel kThis = Kernel::kWriter;
   return {
+      OneRule(kThis, "mutant:tail-kept-in-last-row", {kNopeTail}, "writer.tail",
+              "TAIL_UNCHANGED", "operator: loop one row short"),
       NoRule(kThis, "mutant:scale-published-rounded", {kWriterRow},
              "scales-only", "sgl-project/sglang#28418, #26766"),
       NoRule(kThis, "mutant:scale-divides-by-rounded", {kWriterRow},

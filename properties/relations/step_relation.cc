@@ -149,7 +149,7 @@ absl::Status Rerun(const StepContext& context,
 }
 
 std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
-                                          const Reruns& reruns) {
+                                          Kernel kernel, const Reruns& reruns) {
   std::shared_ptr<const Diagnosis> unnamed;
   for (std::size_t i = 0; i < reruns.observations.size(); ++i) {
     const CaseImage& image = reruns.images[i];
@@ -158,6 +158,7 @@ std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
       if (!IsFailure(check.verdict)) continue;
       auto why = std::make_shared<Diagnosis>(
           Diagnose(contracts, image, observation, check));
+      if (check.kernel != kernel) why->kernel = check.kernel;
       if (!why->field.empty()) return why;
       if (unnamed != nullptr) continue;
       // Of two faults that show at once either is a reason. Asked once: it
@@ -165,7 +166,9 @@ std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
       if (const auto both =
               DiagnoseTwoRules(contracts, image, observation, check, *why);
           both.has_value()) {
-        return std::make_shared<Diagnosis>((*both)[0]);
+        auto one = std::make_shared<Diagnosis>((*both)[0]);
+        one->kernel = why->kernel;
+        return one;
       }
       unnamed = std::move(why);
     }

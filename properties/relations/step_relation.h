@@ -157,9 +157,10 @@ bool IsJudgedStep(const Contracts& contracts, const CaseImage& image, int index,
                   Kernel kernel);
 
 // What the oracle says of the first rerun that is wrong by itself, by a
-// contract field if any is; null if all are right.
+// contract field if any is, and of whose call; null if all are right. `kernel`:
+// the relation's own.
 std::shared_ptr<const Diagnosis> WhyWrong(const Contracts& contracts,
-                                          const Reruns& reruns);
+                                          Kernel kernel, const Reruns& reruns);
 
 // A class R with
 //   static bool Applies(const Contract&, const CaseImage&, const StepImage&);
@@ -203,9 +204,10 @@ absl::Status RunOnCase(const char* name, const TargetSet& targets,
                            choices, reruns};
     Finding finding;
     if (absl::Status s = R::Run(context, &finding); !s.ok()) return s;
-    checks->push_back(
-        {i, kernel, name, finding.verdict, finding.detail,
-         IsFailure(finding.verdict) ? WhyWrong(contracts, reruns) : nullptr});
+    checks->push_back({i, kernel, name, finding.verdict, finding.detail,
+                       IsFailure(finding.verdict)
+                           ? WhyWrong(contracts, kernel, reruns)
+                           : nullptr});
   }
   return absl::OkStatus();
 }

@@ -90,6 +90,14 @@ struct TailJoinsMax : DecodePolicy {
   }
 };
 
+struct ZeroForNoLength : DecodePolicy {
+  static __device__ std::int64_t Length(const DecodeParams& params,
+                                        std::int64_t query) {
+    const std::int64_t length = DecodePolicy::Length(params, query);
+    return length == 0 ? params.lanes : length;
+  }
+};
+
 void OneLengthForAll(DecodeParams& params) { params.lengths_stride = 0; }
 
 }  // namespace
@@ -110,6 +118,8 @@ std::vector<CompiledDecode> MaskingFaults() {
       DecodeTwin<FirstMaskedEndsRow>("mutant:first-masked-ends-row",
                                      "decode ends a row at its first masked "
                                      "lane"),
+      DecodeTwin<ZeroForNoLength>("mutant:length-zero-for-none",
+                                  "decode takes a length of 0 for none"),
       DecodeTwin<CountAsLength>("mutant:valid-count-as-length",
                                 "decode takes the number of keys for the "
                                 "length"),

@@ -67,6 +67,19 @@ CompiledDecode E4m3ZeroSumUnguarded() {
   return twin;
 }
 
+// Each split has as many blocks as the division leaves whole: what lies behind
+// the last one's is nobody's.
+struct WholeSharesAlone : DecodePolicy {
+  static __device__ std::int64_t Length(const kernels::DecodeParams& params,
+                                        std::int64_t query) {
+    const std::int64_t length = DecodePolicy::Length(params, query);
+    if (params.blocks_per_split > 0 || params.splits == 0) return length;
+    const std::int64_t lanes = kernels::BlocksOf(params) / params.splits *
+                               params.splits * kernels::kBlockKeys;
+    return length < lanes ? length : lanes;
+  }
+};
+
 }  // namespace
 
 std::vector<CompiledDecode> MergeFaults() {
@@ -79,6 +92,9 @@ std::vector<CompiledDecode> MergeFaults() {
                                "natural"),
       DecodeTwin<EqualWeights>("mutant:merge-equal-weights",
                                "decode gives all splits the same weight"),
+      DecodeTwin<WholeSharesAlone>("mutant:uneven-blocks-dropped",
+                                   "decode leaves out blocks that splits do "
+                                   "not divide"),
       DecodeTwin<EmptyWeighsOne>("mutant:empty-split-weighs-one",
                                  "decode gives a split without keys the weight "
                                  "of the largest"),

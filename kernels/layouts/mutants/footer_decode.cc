@@ -103,6 +103,15 @@ struct ExtraLengthIgnored : Right {
   }
 };
 
+// The bound of the first loop for the second one.
+struct ExtraCutAtFirstWidth : Right {
+  static __device__ std::int64_t ExtraLength(const DecodeParams& params,
+                                             std::int64_t query) {
+    const std::int64_t length = Right::ExtraLength(params, query);
+    return length < params.lanes ? length : params.lanes;
+  }
+};
+
 struct ExtraLengthOfFirst : Right {
   static __device__ std::int64_t ExtraLength(const DecodeParams& params,
                                              std::int64_t query) {
@@ -214,6 +223,9 @@ std::vector<CompiledTarget> FooterDecodeMutants() {
       Twin<ExtraLengthOfFirst>(
           "mutant:dsv4-decode-extra-length-of-first",
           "DeepSeek-V4 decode bounds both rows by the first length"),
+      Twin<ExtraCutAtFirstWidth>(
+          "mutant:dsv4-decode-extra-cut-at-first-width",
+          "DeepSeek-V4 decode cuts second index rows at the first ones' width"),
       Twin<ExtraPageSizeOfFirst>(
           "mutant:dsv4-decode-extra-page-size",
           "DeepSeek-V4 decode takes the second page size for the first"),
