@@ -44,10 +44,10 @@ absl::StatusOr<std::vector<std::uint32_t>> ReadDevices(
     }
     if (first.empty()) first = *name;
     if (*name != first) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--devices: GPU ", devices[0], " is ", first, ", GPU ", device,
-          " is ", *name,
-          "; a report is of one kind of card: name those apart"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--devices: GPU ", devices[0], " is ", first, ", GPU ",
+                       device, " is ", *name,
+                       "; a report is of one kind of card: name those apart"));
     }
     devices.push_back(device);
   }
