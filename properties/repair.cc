@@ -367,8 +367,10 @@ CaseLimits LimitsOf(const GeneratorOptions& options) {
   if (options.small)
     return {256,  512, 520,  300, 48,  320, 520, 2304,
             4608, 80,  2304, 384, 256, 576, 6};
-  return {256,      16384, 2048, 4096,     1024, 4096, 1u << 16, 2304,
-          1u << 18, 512,   4096, 1u << 16, 4096, 4096, 24};
+  // Slots past 16 bits.
+  return {256,  (1u << 16) + 1024, 2048, 4096,     1024,
+          4096, 1u << 16,          2304, 1u << 18, 512,
+          4096, 1u << 16,          4096, 4096,     24};
 }
 
 void RepairPool(Pool& pool, const GeneratorOptions& options) {

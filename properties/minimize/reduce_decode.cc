@@ -183,6 +183,27 @@ bool ReduceDecode(Search& search, int step) {
         }
       }
     }
+    // What a few bytes of the pool show in several queries, other values may
+    // show in one.
+    for (std::size_t i = 0;
+         i < std::min<std::size_t>(model.queries.size(), 4) &&
+         model.queries.size() > 1 && search.best().pool().patches_size() > 0;
+         ++i) {
+      DecodeModel one = model;
+      one.queries = {model.queries[i]};
+      if (search.TryEdit([&](Case& c) {
+            c.mutable_pool()->clear_patches();
+            // Else its bounds may allow anything.
+            if (c.pool().has_fill()) {
+              c.mutable_pool()->mutable_fill()->clear_scales();
+            }
+            FromModel(one, /*written_out=*/false, &decode(c));
+            decode(c).mutable_q()->Clear();
+            decode(c).mutable_q()->set_pattern(Values::NORMAL_RANGE);
+          })) {
+        return true;
+      }
+    }
     // The same lanes in other words.
     progress |= search.TryEdit(
         [&](Case& c) { FromModel(model, /*written_out=*/false, &decode(c)); });

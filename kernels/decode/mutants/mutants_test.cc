@@ -200,7 +200,7 @@ TEST(DecodeMutants, NamesAreDistinctAndPromiseWhatBuiltinDoes) {
               DecodeContractOf(promised).SerializeAsString())
         << twin.name;
   }
-  EXPECT_EQ(names.size(), 103u);
+  EXPECT_EQ(names.size(), 107u);
 }
 
 }  // namespace

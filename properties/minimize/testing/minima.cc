@@ -245,7 +245,9 @@ void AddConverts(Minima& table) {
   // Past a warp, and past 128 entries.
   table.Add({.rows = 1, .requests = 1, .width = 33},
             {"index-counts-unpublished"});
-  table.Add({.rows = 1, .requests = 1, .width = 129}, {"index-width-of-128"});
+  // Without a column nothing but -1 is expected: a rule for what is invalid.
+  table.Add({.rows = 1, .requests = 1, .columns = 1, .width = 129},
+            {"index-width-of-128"});
   table.Add({.rows = 1, .requests = 2, .columns = 1, .width = 1},
             {"index-first-table-row"});
   // A token of a prefill whose start is not 0, or is not a slot.
@@ -302,10 +304,9 @@ void AddDecodes(Minima& table) {
   // The weight of a key alone is 1, whatever its score: two that differ.
   table.Add(
       {.rows = 1, .width = 2, .heads = 1, .keys = 2, .slots = 2},
-      {"dequant-unrounded", "log2e-twice", "out-rounded-twice",
-       "qk-scale-tiles-swapped", "query-through-e4m3", "softmax-in-base-2",
-       "softmax-scale-twice", "sum-of-rounded-weights", "weights-in-e4m3",
-       "weights-toward-zero"});
+      {"dequant-unrounded", "log2e-twice", "qk-scale-tiles-swapped",
+       "query-through-e4m3", "softmax-in-base-2", "softmax-scale-twice",
+       "sum-of-rounded-weights", "weights-in-e4m3", "weights-toward-zero"});
   // The second block of 64 lanes, and the second split, begin at lane 64.
   table.Add({.rows = 1, .width = 65, .heads = 1}, {"sink-in-every-split"});
   table.Add({.rows = 1, .width = 65, .heads = 1, .keys = 1},
