@@ -111,12 +111,12 @@ class Lender {
     FillCall call;
     const std::uint8_t* plan = nullptr;
     if (!Current() || !Read(data, size, &call)) return false;
-    Mark(kBring);
+    Mark(kLend);
     return BringRows(at, call.plan_bytes(), &plan) &&
            Good(LaunchFillPools(call, plan,
                                 reinterpret_cast<std::uint8_t*>(reference_),
                                 stream_)) &&
-           Close(kBring);
+           Close(kLend);
   }
 
   // The lent memory is written by a copy on the device, so that what a runner
@@ -127,12 +127,12 @@ class Lender {
       error_ = "a range past the lent memory";
       return false;
     }
-    Mark(kBring);
+    Mark(kLend);
     return Good(cudaMemsetAsync(unsettled_, 0, sizeof *unsettled_, stream_)) &&
            Good(cudaMemcpyAsync(arena_->data() + begin, reference_ + begin,
                                 end - begin, cudaMemcpyDeviceToDevice,
                                 stream_)) &&
-           Close(kBring);
+           Close(kLend);
   }
 
   bool Expect(std::uint64_t begin, std::uint64_t end) {
@@ -182,6 +182,7 @@ class Lender {
   bool Settle() {
     if (!Current() || !Good(cudaStreamSynchronize(stream_))) return false;
     Count(kBring);
+    Count(kLend);
     Count(kRefer);
     return true;
   }
@@ -277,7 +278,7 @@ class Lender {
   }
 
   void Times(MlafuzzLenderTimes* times) {
-    *times = {.bring = seconds_[kBring],
+    *times = {.bring = seconds_[kBring] + seconds_[kLend],
               .refer = seconds_[kRefer],
               .compare = seconds_[kCompare],
               .judge = seconds_[kJudge],
@@ -286,7 +287,9 @@ class Lender {
   }
 
  private:
-  enum Stage { kBring, kRefer, kCompare, kJudge, kFetch, kStages };
+  // What is lent begins to be so when the host has planned, which is not
+  // bringing: a stage of its own.
+  enum Stage { kBring, kLend, kRefer, kCompare, kJudge, kFetch, kStages };
   struct Seen {
     Differences differences;
     unsigned long long unsettled = 0;
