@@ -48,7 +48,7 @@ void FillPool(const Fill& fill, const ValueGenerator& poison, PoolImage& pool) {
         std::memcpy(page_0 + place.row + 8 * i, &word, 8);
       }
     } else {
-      FillBytes(words, page_0 + place.row, static_cast<std::size_t>(8 * drawn));
+      FillBytes(words, page_0 + place.row, 8 * static_cast<std::size_t>(drawn));
     }
     for (std::int32_t i = drawn; i < count; ++i) {
       LayToken(shape, filling.fill, words, place, i, page_0);
