@@ -8,6 +8,11 @@
 namespace mlafuzz {
 namespace {
 
+static_assert(static_cast<int>(TokenFill::kByte) == Fill::BYTE);
+static_assert(static_cast<int>(TokenFill::kLatticeRows) == Fill::LATTICE_ROWS);
+static_assert(static_cast<int>(ScaleFill::kArbitrary) == Fill::ARBITRARY);
+static_assert(static_cast<int>(ScaleFill::kMixed) == Fill::MIXED_SCALES);
+
 TokenShape TokenShapeOf(const PoolImage& pool) {
   const TokenLayout& layout = TokenLayoutOf(pool.layout);
   const auto own = static_cast<std::int32_t>(pool.row_bytes);

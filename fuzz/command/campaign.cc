@@ -21,7 +21,6 @@
 #include "fuzz/command/target_flags.h"
 #include "fuzz/worker/foreign.h"
 #include "fuzz/worker/session.h"
-#include "kernels/foreign/foreign_target.h"
 #include "kernels/target_set.h"
 #include "properties/fused/fused_case.h"
 
